@@ -1,0 +1,32 @@
+# make run    set up .venv, run the demo
+# make test   set up .venv, lint, type-check, test (under 20 minutes on 2 cores)
+# make bench  print the speed figures
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: run test test-full lint bench clean
+
+run: .venv/ready
+	$(BIN)/python examples/saxpy.py
+
+test: .venv/ready lint
+	$(BIN)/python -m pytest -q -n 2 -m "not slow"
+
+test-full: .venv/ready lint
+	$(BIN)/python -m pytest -q -n 2
+
+lint: .venv/ready
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench: .venv/ready
+	$(BIN)/python benchmarks/functional.py
+
+.venv/ready: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --editable . --group dev
+	touch $@
+
+clean:
+	rm -rf .venv

@@ -1,0 +1,33 @@
+"""Every error a user can meet. The message says what, where, and what would be right; no traceback is needed to read it."""
+
+
+class SimtlabError(Exception):
+    """The root of all errors simtlab raises on purpose."""
+
+
+class CompileError(SimtlabError):
+    """CUDA C++ that the compiler refused; the message is the compiler's own text."""
+
+
+class PtxError(SimtlabError):
+    """PTX that cannot be understood: syntax, an undeclared name, a wrong operand."""
+
+    def __init__(self, problem: str, line: int, column: int, source_name: str = "PTX"):
+        self.problem, self.line, self.column, self.source_name = problem, line, column, source_name
+        super().__init__(f"{source_name}:{line}:{column}: {problem}")
+
+
+class UnknownInstruction(PtxError):
+    """A PTX instruction outside the supported set; raised before anything runs."""
+
+
+class LaunchError(SimtlabError):
+    """A launch that cannot start: wrong arguments, a block too large, a resource that does not fit."""
+
+
+class DeviceFault(SimtlabError):
+    """A kernel stopped by what it did: a bad access, a trap, a failed assertion, a stack overflow."""
+
+
+class Deadlock(SimtlabError):
+    """A kernel stopped because some warps can never go on; the message lists who waits where."""

@@ -1,0 +1,1 @@
+"""CUDA C++ and PTX in, programs out."""
