@@ -1,0 +1,121 @@
+"""From shapes to the addresses of their native functions: build what is new, keep object code on disk, load what is there."""
+
+import hashlib
+import json
+import os
+import threading
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+
+import simtlab.isa.families  # noqa: F401  fills the table
+from simtlab.isa.lanes import I32, Lanes
+from simtlab.isa.shape import Shape
+from simtlab.isa.table import Modifiers, find
+from simtlab.storage import cache_directory, digest_of_sources
+
+
+def build(module: ir.Module, shape: Shape) -> None:
+    """Add the native function of one shape to an LLVM module."""
+    row, modifiers = find(shape.spelling), Modifiers(shape.spelling)
+    if row is None:
+        raise KeyError(shape.spelling)
+    lanes = Lanes(module, shape)
+    if row.raw:
+        result = row.build(lanes, modifiers)
+        lanes.b.ret(I32(0) if result is None else result)
+        return
+    destinations = [modifiers.resolve(part.rstrip("?")) for token in row.destinations for part in token.split("|")]
+    sources = [modifiers.resolve(token.rstrip("?")) for token in row.sources]
+    first = len(destinations)
+    present = [k for k in range(len(sources)) if shape.kinds[first + k] != "-"]
+    values = row.build(lanes, modifiers, *(lanes.read(first + k, sources[k]) for k in present))
+    for k, value in enumerate(values if isinstance(values, tuple) else (values,)):
+        lanes.write(k, value, destinations[k])
+    lanes.b.ret(I32(0))
+
+
+class _Library:
+    """The native functions of this process. Object files hold many shapes each and are found by an index beside them."""
+
+    def __init__(self) -> None:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        features = llvm.get_host_cpu_features().flatten()
+        cpu = llvm.get_host_cpu_name()
+        self.machine = llvm.Target.from_default_triple().create_target_machine(opt=2, cpu=cpu, features=features)
+        key = digest_of_sources("isa", llvm.llvm_version_info, cpu, features)
+        self.directory = cache_directory() / f"isa-{key}"
+        self.addresses: dict[Shape, int] = {}
+        self.engines: list[llvm.ExecutionEngine] = []
+        self.lock = threading.Lock()
+
+    def provide(self, shapes: Iterable[Shape]) -> dict[Shape, int]:
+        with self.lock:
+            wanted = set(shapes)
+            missing = wanted - self.addresses.keys()
+            if missing:
+                self._load(self._stored(missing))
+                new = sorted(wanted - self.addresses.keys(), key=lambda shape: shape.symbol)
+                if new:
+                    self._compile(new)
+            return {shape: self.addresses[shape] for shape in wanted}
+
+    def _stored(self, missing: set[Shape]) -> list[Path]:
+        """Object files that hold missing shapes, fewest first by what they add."""
+        chosen = []
+        for index in sorted(self.directory.glob("*.json")):
+            held = {Shape(*pair) for pair in json.loads(index.read_text())}
+            if held & missing:
+                chosen.append(index)
+                missing = missing - held
+        return chosen
+
+    def _load(self, indexes: list[Path]) -> None:
+        for index in indexes:
+            shapes = [Shape(*pair) for pair in json.loads(index.read_text())]
+            self._link(index.with_suffix(".o").read_bytes(), shapes)
+
+    def _compile(self, shapes: list[Shape]) -> None:
+        module = ir.Module("simtlab.isa")
+        for shape in shapes:
+            build(module, shape)
+        parsed = llvm.parse_assembly(str(module))
+        parsed.verify()
+        code = self.machine.emit_object(parsed)
+        self._store(code, shapes)
+        self._link(code, shapes)
+
+    def _store(self, code: bytes, shapes: list[Shape]) -> None:
+        name = hashlib.sha256("\n".join(shape.symbol for shape in shapes).encode()).hexdigest()[:20]
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            index = json.dumps([[shape.spelling, shape.kinds] for shape in shapes])
+            for suffix, content in ((".o", code), (".json", index.encode())):
+                temporary = self.directory / f"{name}.{os.getpid()}{suffix}.part"
+                temporary.write_bytes(content)
+                temporary.replace(self.directory / f"{name}{suffix}")
+        except OSError:
+            pass  # a read-only or full disk costs the next start some time, nothing else
+
+    def _link(self, code: bytes, shapes: list[Shape]) -> None:
+        empty = llvm.parse_assembly("")
+        engine = llvm.create_mcjit_compiler(empty, self.machine)
+        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        engine.finalize_object()
+        self.engines.append(engine)
+        for shape in shapes:
+            self.addresses.setdefault(shape, engine.get_function_address(shape.symbol))
+
+
+@cache
+def _library() -> _Library:
+    return _Library()
+
+
+def provide(shapes: Iterable[Shape]) -> dict[Shape, int]:
+    """The address of the native function of each shape; valid for the life of the process."""
+    return _library().provide(shapes)

@@ -1,0 +1,187 @@
+"""`Lanes`: the builder of one native function, speaking of operands and lanes where LLVM speaks of pointers and vectors."""
+
+from llvmlite import ir
+
+from simtlab.isa.shape import (
+    DOUBLE,
+    HALF,
+    IMMEDIATE,
+    LANES,
+    NOT_PREDICATE,
+    PREDICATE,
+    REGISTER_BITS,
+    SINK,
+    UNIFORM,
+    UNIFORM_64,
+    VARYING,
+    WORD,
+    Shape,
+)
+
+I1, I8, I16, I32, I64 = (ir.IntType(n) for n in (1, 8, 16, 32, 64))
+F32, F64 = ir.FloatType(), ir.DoubleType()
+BYTES = I8.as_pointer()
+SIGNATURE = ir.FunctionType(I32, [BYTES, I32, I64.as_pointer(), BYTES])
+FULL_MASK = 0xFFFFFFFF
+
+
+def element(type: str) -> ir.Type:
+    """The LLVM type of one lane's value. Half-precision values are handled as their bits."""
+    if type == "f32":
+        return F32
+    if type == "f64":
+        return F64
+    if type == "pred":
+        return I1
+    if type in ("f16x2", "bf16x2", "tf32"):
+        return I32
+    if type in ("f16", "bf16"):
+        return I16
+    return ir.IntType(int(type[1:]))
+
+
+def vector(type: ir.Type) -> ir.VectorType:
+    return ir.VectorType(type, LANES)
+
+
+def bits_of(type: str) -> int:
+    return {"f32": 32, "f64": 64, "pred": 1}.get(type) or element(type).width
+
+
+def is_signed(type: str) -> bool:
+    return type[0] == "s"
+
+
+class Lanes:
+    """One native function under construction; `b` is its llvmlite IRBuilder."""
+
+    def __init__(self, module: ir.Module, shape: Shape):
+        self.module, self.shape = module, shape
+        self.function = ir.Function(module, SIGNATURE, shape.symbol)
+        self.registers, self.mask, self.operands, self.context = self.function.args
+        self.b = ir.IRBuilder(self.function.append_basic_block())
+
+    # Operands ---------------------------------------------------------------------------------------------------------
+
+    def raw_operand(self, k: int) -> ir.Value:
+        """operands[k], a 64-bit number: an offset or an immediate's bits."""
+        return self.b.load(self.b.gep(self.operands, [I32(k)]))
+
+    def pointer(self, k: int, type: ir.Type) -> ir.Value:
+        """Where operand k lives, in the register window or in the context."""
+        base = self.context if self.shape.kinds[k] in (UNIFORM, UNIFORM_64, VARYING) else self.registers
+        return self.b.bitcast(self.b.gep(base, [self.raw_operand(k)]), type.as_pointer())
+
+    def read(self, k: int, type: str) -> ir.Value:
+        """Operand k as 32 lanes of `type`; a register wider than the type gives its low bits."""
+        kind, lane = self.shape.kinds[k], element(type)
+        if kind in (PREDICATE, NOT_PREDICATE):
+            lanes = self.expand(self.b.load(self.pointer(k, I32)))
+            return self.b.not_(lanes) if kind == NOT_PREDICATE else lanes
+        if kind in (IMMEDIATE, UNIFORM, UNIFORM_64):
+            return self.splat(self.read_scalar(k, type))
+        stored = ir.IntType(32 if kind == VARYING else REGISTER_BITS[kind])
+        value = self.b.load(self.pointer(k, vector(stored)), align=16)
+        return self.as_type(value, lane)
+
+    def read_scalar(self, k: int, type: str) -> ir.Value:
+        """Operand k where it is the same in every lane (an immediate or a uniform)."""
+        kind = self.shape.kinds[k]
+        if kind == IMMEDIATE:
+            value = self.raw_operand(k)
+        else:
+            value = self.b.load(self.pointer(k, I64 if kind == UNIFORM_64 else I32))
+        if type == "pred":
+            return self.b.icmp_unsigned("!=", value, value.type(0))
+        lane = element(type)
+        width = bits_of(type)
+        if value.type.width > width:
+            value = self.b.trunc(value, ir.IntType(width))
+        elif value.type.width < width:
+            value = self.b.zext(value, ir.IntType(width))
+        return value if isinstance(lane, ir.IntType) else self.b.bitcast(value, lane)
+
+    def write(self, k: int, value: ir.Value, type: str) -> None:
+        """Give operand k its new value in the lanes of the mask; a wider register is filled by the type's sign."""
+        kind = self.shape.kinds[k]
+        if kind == SINK:
+            return
+        if kind == PREDICATE:
+            target = self.pointer(k, I32)
+            kept = self.b.and_(self.b.load(target), self.b.not_(self.mask))
+            self.b.store(self.b.or_(kept, self.b.and_(self.compress(value), self.mask)), target)
+            return
+        stored = ir.IntType(REGISTER_BITS[kind])
+        value = self.to_bits(value)
+        if value.type.element.width < stored.width:
+            value = (self.b.sext if is_signed(type) else self.b.zext)(value, vector(stored))
+        elif value.type.element.width > stored.width:
+            value = self.b.trunc(value, vector(stored))
+        self._store_masked(value, self.pointer(k, vector(stored)))
+
+    def _store_masked(self, value: ir.Value, target: ir.Value) -> None:
+        full = self.b.icmp_unsigned("==", self.mask, I32(FULL_MASK))
+        with self.b.if_else(full, likely=True) as (everywhere, some):
+            with everywhere:
+                self.b.store(value, target, align=16)
+            with some:
+                old = self.b.load(target, align=16)
+                self.b.store(self.b.select(self.expand(self.mask), value, old), target, align=16)
+
+    # Lane vectors -----------------------------------------------------------------------------------------------------
+
+    def splat(self, scalar: ir.Value) -> ir.Value:
+        """The same value in every lane."""
+        empty = ir.Constant(vector(scalar.type), ir.Undefined)
+        one = self.b.insert_element(empty, scalar, I32(0))
+        return self.b.shuffle_vector(one, empty, ir.Constant(vector(I32), [0] * LANES))
+
+    def constant(self, type: ir.Type, value: int | float) -> ir.Value:
+        return ir.Constant(vector(type), [value] * LANES)
+
+    def expand(self, mask: ir.Value) -> ir.Value:
+        """A 32-bit lane mask as 32 booleans."""
+        bits = ir.Constant(vector(I32), [1 << lane for lane in range(LANES)])
+        return self.b.icmp_unsigned("!=", self.b.and_(self.splat(mask), bits), self.constant(I32, 0))
+
+    def compress(self, lanes: ir.Value) -> ir.Value:
+        """32 booleans as a 32-bit lane mask."""
+        bits = ir.Constant(vector(I32), [1 << lane for lane in range(LANES)])
+        chosen = self.b.select(lanes, bits, self.constant(I32, 0))
+        return self.call("llvm.vector.reduce.or.v32i32", I32, [chosen])
+
+    def as_type(self, value: ir.Value, lane: ir.Type) -> ir.Value:
+        """Integer lanes reinterpreted as `lane`, truncated first where they are wider."""
+        width = {F32: 32, F64: 64}.get(lane) or lane.width
+        if value.type.element.width > width:
+            value = self.b.trunc(value, vector(ir.IntType(width)))
+        elif value.type.element.width < width:
+            value = self.b.zext(value, vector(ir.IntType(width)))
+        return value if value.type.element == lane else self.b.bitcast(value, vector(lane))
+
+    def to_bits(self, value: ir.Value) -> ir.Value:
+        """Lanes of any type as integers of the same width."""
+        lane = value.type.element
+        if lane == I1:
+            return self.b.zext(value, vector(I32))
+        return value if isinstance(lane, ir.IntType) else self.b.bitcast(value, vector(I32 if lane == F32 else I64))
+
+    def from_bits(self, value: ir.Value, type: str) -> ir.Value:
+        lane = element(type)
+        return value if isinstance(lane, ir.IntType) else self.b.bitcast(value, vector(lane))
+
+    def call(self, name: str, returns: ir.Type, arguments: list[ir.Value]) -> ir.Value:
+        """Call an LLVM intrinsic or a C library function, declared on first use."""
+        function = self.module.globals.get(name)
+        if function is None:
+            function = ir.Function(self.module, ir.FunctionType(returns, [a.type for a in arguments]), name)
+        return self.b.call(function, arguments)
+
+    def map(self, name: str, *arguments: ir.Value) -> ir.Value:
+        """An intrinsic over vectors that gives the type of its first argument: `map("llvm.ctpop", x)`."""
+        type = arguments[0].type
+        lane = {F32: "f32", F64: "f64"}.get(type.element) or f"i{type.element.width}"
+        return self.call(f"{name}.v{LANES}{lane}", type, list(arguments))
+
+
+__all__ = ["DOUBLE", "HALF", "WORD", "Lanes", "bits_of", "element", "is_signed", "vector"]

@@ -1,0 +1,136 @@
+"""The one table of semantics: which spellings there are, what operands they take, and who builds their code.
+
+A spelling pattern is literal text with `{a,b}` for exactly one of and `[a,b]` for at most one of:
+`add[.rn,.rz,.rm,.rp][.ftz][.sat].f32` stands for forty spellings. An operand signature lists destinations, `=`, sources:
+
+    T        the instruction's (last) type             T0 T1    its first, second type
+    W        twice as wide as T                        u32 f64 … that type
+    P        a predicate                               X|P      a pair, the second part optional
+    M        a memory address                          X?       an optional operand
+    V        as many T as .v2/.v4 says                 TEX      a texture or surface address
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+TYPES = frozenset(
+    "u8 s8 b8 u16 s16 b16 f16 bf16 u32 s32 b32 f32 f16x2 bf16x2 tf32 u64 s64 b64 f64 pred b128".split()
+)
+ROUNDINGS = {"rn": 1, "rz": 0, "rm": 3, "rp": 2}  # the argument of llvm.set.rounding
+_WIDER = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64", "b16": "b32", "b32": "b64"}
+
+
+class Modifiers:
+    """The dotted parts of a spelling after the opcode, asked by name: `"ftz" in m`, `m.type`, `m.rounding`."""
+
+    def __init__(self, spelling: str):
+        self.spelling = spelling
+        self.opcode, *self.parts = spelling.split(".")
+        self.types = [part for part in self.parts if part in TYPES]
+
+    def __contains__(self, part: str) -> bool:
+        return part in self.parts
+
+    @property
+    def type(self) -> str:
+        return self.types[-1]
+
+    @property
+    def rounding(self) -> str:
+        """rn, rz, rm or rp; rn where the instruction leaves it out."""
+        return next((part for part in self.parts if part in ROUNDINGS), "rn")
+
+    @property
+    def lanes_per_access(self) -> int:
+        """2 for .v2, 4 for .v4, else 1."""
+        return next((int(part[1:]) for part in self.parts if part in ("v2", "v4", "v8")), 1)
+
+    def first_of(self, *parts: str) -> str | None:
+        return next((part for part in self.parts if part in parts), None)
+
+    def resolve(self, token: str) -> str:
+        """The type a signature token stands for."""
+        if token == "T":
+            return self.type
+        if token in ("T0", "T1", "T2"):
+            return self.types[int(token[1])]
+        if token == "W":
+            return _WIDER[self.type]
+        return "pred" if token == "P" else token
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One row: a pattern of spellings, their operands, the builder of their code, and the family it belongs to.
+
+    `build(lanes, modifiers, *sources)` returns the destination's value, or a tuple of them; a `raw` operation is given
+    the `Lanes` alone and reads and writes by itself.
+    """
+
+    pattern: str
+    signature: str
+    build: Callable
+    family: str
+    raw: bool
+    note: str
+
+    @property
+    def opcode(self) -> str:
+        match = re.match(r"\w+", self.pattern)
+        assert match
+        return match[0]
+
+    @property
+    def destinations(self) -> list[str]:
+        return self.signature.split("=")[0].split() if "=" in self.signature else []
+
+    @property
+    def sources(self) -> list[str]:
+        return self.signature.split("=")[-1].split()
+
+
+_operations: dict[str, list[tuple[re.Pattern, Operation]]] = {}
+
+
+def operation(pattern: str, signature: str, raw: bool = False, note: str = "") -> Callable:
+    """Declare a builder for the spellings of `pattern`. Several may stand on one builder."""
+
+    def declare(build: Callable) -> Callable:
+        family = build.__module__.rpartition(".")[2]
+        row = Operation(pattern, signature, build, family, raw, note or (build.__doc__ or "").strip())
+        _operations.setdefault(row.opcode, []).append((_as_expression(pattern), row))
+        return build
+
+    return declare
+
+
+def _as_expression(pattern: str) -> re.Pattern:
+    text = ""
+    for group in re.findall(r"\{[^}]*\}|\[[^\]]*\]|[^\[{]+", pattern):
+        if group[0] in "{[":
+            choices = "|".join(re.escape(choice) for choice in group[1:-1].split(","))
+            text += f"(?:{choices})" + ("?" if group[0] == "[" else "")
+        else:
+            text += re.escape(group)
+    return re.compile(text)
+
+
+@cache
+def find(spelling: str) -> Operation | None:
+    """The row that covers a spelling, or None."""
+    opcode = spelling.partition(".")[0]
+    for expression, row in _operations.get(opcode, ()):
+        if expression.fullmatch(spelling):
+            return row
+    return None
+
+
+def rows() -> list[Operation]:
+    """The whole table, in order of declaration."""
+    return [row for group in _operations.values() for _, row in group]
+
+
+def opcodes() -> list[str]:
+    return sorted(_operations)

@@ -1,0 +1,33 @@
+"""Where compiled code is kept, and the digests that decide when it is stale."""
+
+import hashlib
+import os
+import sys
+from functools import cache
+from pathlib import Path
+
+PACKAGE = Path(__file__).parent
+
+
+@cache
+def cache_directory() -> Path:
+    """`$SIMTLAB_CACHE`, or simtlab's folder in the user's cache directory."""
+    chosen = os.environ.get("SIMTLAB_CACHE")
+    if chosen:
+        return Path(chosen)
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "simtlab"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "simtlab"
+
+
+def digest_of_sources(folder: str, *also: object) -> str:
+    """A digest of the Python sources under a folder of the package ("" for all of it) and of anything else given.
+
+    Numba's own cache does not notice a change in a callee's file, so compiled code is kept under this digest.
+    """
+    digest = hashlib.sha256()
+    for path in sorted((PACKAGE / folder).rglob("*.py")):
+        digest.update(path.relative_to(PACKAGE).as_posix().encode())
+        digest.update(path.read_bytes())
+    digest.update(repr(also).encode())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,34 @@
+"""Every recorded shape gives the bits an H200 gave; `.approx` functions stay within their stated bound."""
+
+import numpy as np
+import pytest
+
+from simtlab.isa.table import find
+from tests.isa.hardware_vectors import hardware_result, inputs, recorded, simulated_result
+
+
+def test_every_recorded_shape_is_in_the_table():
+    missing = [shape.text for shape in recorded() if not all(find(spelling) for spelling in shape.spellings)]
+    assert not missing
+
+
+def is_approximate(shape) -> bool:
+    return any(".approx" in spelling or ".full" in spelling for spelling in shape.spellings)
+
+
+EXACT = [shape for shape in recorded() if not is_approximate(shape)]
+
+
+@pytest.mark.parametrize("shape", EXACT, ids=lambda shape: f"{shape.id}-{shape.spellings[0]}")
+def test_shape_matches_the_hardware_bit_for_bit(shape):
+    expected, got = hardware_result(shape), simulated_result(shape)
+    wrong = np.flatnonzero(expected != got)
+    assert not len(wrong), describe(shape, wrong, expected, got)
+
+
+def describe(shape, wrong, expected, got) -> str:
+    lines = [f"{shape.text}: {len(wrong)} of {len(expected)} differ"]
+    for i in wrong[:4]:
+        given = ", ".join(f"{column[i]:#x}" for column in inputs(shape))
+        lines.append(f"  inputs {given}: hardware {expected[i]:#x}, simtlab {got[i]:#x}")
+    return "\n".join(lines)
