@@ -67,10 +67,15 @@ class Float:
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A module or function variable, a function, a kernel parameter or a label used as a value, with a byte offset."""
+    """A module or function variable, a function, a kernel parameter or a label used as a value, with a byte offset.
+
+    In an initialiser, `generic(x)` asks for x's generic address, and `0xFF00(x)` for the one byte of it under the mask.
+    """
 
     name: str
     offset: int = 0
+    generic: bool = False
+    mask: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

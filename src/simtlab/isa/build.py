@@ -21,8 +21,8 @@ from simtlab.storage import cache_directory, digest_of_sources
 def build(module: ir.Module, shape: Shape) -> None:
     """Add the native function of one shape to an LLVM module."""
     row, modifiers = find(shape.spelling), Modifiers(shape.spelling)
-    if row is None:
-        raise KeyError(shape.spelling)
+    if row is None or row.build is None:
+        raise KeyError(f"{shape.spelling} has no native function")
     lanes = Lanes(module, shape)
     if row.raw:
         result = row.build(lanes, modifiers)

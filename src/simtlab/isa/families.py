@@ -1,5 +1,5 @@
 """All families of operations. Importing this module fills the table."""
 
-from simtlab.isa import integer
+from simtlab.isa import access, atomic, control, warp, integer
 
-__all__ = ["integer"]
+__all__ = ["access", "atomic", "control", "warp", "integer"]

@@ -13,6 +13,7 @@ IMMEDIATE = "i"  # the value's bits, the same in every lane
 SINK = "_"  # a destination nobody reads
 UNIFORM, UNIFORM_64 = "u", "U"  # a 32-, 64-bit scalar of the context, the same in every lane: byte offset
 VARYING = "v"  # 32 lanes of 32 bits in the context: byte offset
+FRAME = "f"  # the start of the thread's local frame, as the base of an address
 ABSENT = "-"  # an optional operand that is not there
 
 REGISTER_BITS = {HALF: 16, WORD: 32, DOUBLE: 64}

@@ -8,6 +8,7 @@ A spelling pattern is literal text with `{a,b}` for exactly one of and `[a,b]` f
     P        a predicate                               X|P      a pair, the second part optional
     M        a memory address                          X?       an optional operand
     V        as many T as .v2/.v4 says                 TEX      a texture or surface address
+    CC       the carry flag, not written in the text   QUAD     {a, b, c, d} of the first type
 """
 
 import re
@@ -71,9 +72,10 @@ class Operation:
 
     pattern: str
     signature: str
-    build: Callable
+    build: Callable | None
     family: str
     raw: bool
+    action: str  # what the machine does with it: "compute", "memory", "atomic", "branch", …
     note: str
 
     @property
@@ -94,16 +96,24 @@ class Operation:
 _operations: dict[str, list[tuple[re.Pattern, Operation]]] = {}
 
 
-def operation(pattern: str, signature: str, raw: bool = False, note: str = "") -> Callable:
+def operation(
+    pattern: str, signature: str, raw: bool = False, action: str = "compute", note: str = ""
+) -> Callable:
     """Declare a builder for the spellings of `pattern`. Several may stand on one builder."""
 
     def declare(build: Callable) -> Callable:
         family = build.__module__.rpartition(".")[2]
-        row = Operation(pattern, signature, build, family, raw, note or (build.__doc__ or "").strip())
+        row = Operation(pattern, signature, build, family, raw, action, note or (build.__doc__ or "").strip())
         _operations.setdefault(row.opcode, []).append((_as_expression(pattern), row))
         return build
 
     return declare
+
+
+def control(pattern: str, signature: str, action: str, note: str) -> None:
+    """Declare spellings that have no native function: the executor carries out their action."""
+    row = Operation(pattern, signature, None, "control", True, action, note)
+    _operations.setdefault(row.opcode, []).append((_as_expression(pattern), row))
 
 
 def _as_expression(pattern: str) -> re.Pattern:

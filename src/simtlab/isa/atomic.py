@@ -1,0 +1,115 @@
+"""Atomic operations: lane after lane, lowest first, so that one order is the only one.
+
+A lane's operation reads the old value, writes the new one, and gives the old one back. The window counts the operations
+that changed memory (field `changes`): a warp that spins on a lock it does not get changes nothing.
+"""
+
+from llvmlite import ir
+
+from simtlab.isa.access import Access, memory_type, read_lane, write_lane
+from simtlab.isa.lanes import F32, F64, I16, I32, I64, Lanes
+from simtlab.isa.table import Modifiers, operation
+from simtlab.isa.walk import each_lane, mark_nothing
+
+ORDER = "[.relaxed,.acquire,.release,.acq_rel][.cta,.cluster,.gpu,.sys][.global,.shared,.shared::cta,.shared::cluster]"
+SCOPE_LAST = "[.cta,.cluster,.gpu,.sys]"  # where older compilers write it
+ARITHMETIC = "{.and.b32,.and.b64,.or.b32,.or.b64,.xor.b32,.xor.b64,.add.u32,.add.s32,.add.u64,.add.s64,.add.f32,.add.f64,.inc.u32,.dec.u32,.min.u32,.min.s32,.min.u64,.min.s64,.max.u32,.max.s32,.max.u64,.max.s64}"  # noqa: E501
+HALVES = "{.add.noftz.f16,.add.noftz.f16x2}"
+CHANGES_FIELD = 5
+
+
+@operation(f"atom{ORDER}{SCOPE_LAST}{ARITHMETIC}", "T = M T", raw=True, action="atomic")
+@operation(f"atom{ORDER}{SCOPE_LAST}{HALVES}", "T = M T", raw=True, action="atomic")
+@operation(f"atom{ORDER}{SCOPE_LAST}.exch.{{b32,b64}}", "T = M T", raw=True, action="atomic")
+@operation(f"atom{ORDER}{SCOPE_LAST}.cas.{{b16,b32,b64}}", "T = M T T", raw=True, action="atomic")
+def atom(lanes: Lanes, m: Modifiers) -> ir.Value:
+    """Read, change and write one place without interruption; gives the old value."""
+    return _each_atomic(lanes, m, destination=0, address=1)
+
+
+@operation(f"red{ORDER}{SCOPE_LAST}{ARITHMETIC}", "= M T", raw=True, action="atomic")
+@operation(f"red{ORDER}{SCOPE_LAST}{HALVES}", "= M T", raw=True, action="atomic")
+def red(lanes: Lanes, m: Modifiers) -> ir.Value:
+    """An atomic operation whose old value nobody wants."""
+    return _each_atomic(lanes, m, destination=None, address=0)
+
+
+def _each_atomic(lanes: Lanes, m: Modifiers, destination: int | None, address: int) -> ir.Value:
+    b, type = lanes.b, memory_type(m.type)
+    access = Access(lanes, address, type.width // 8)
+    failed = mark_nothing(lanes)
+    changes = b.gep(b.bitcast(lanes.context, I64.as_pointer()), [I32(CHANGES_FIELD)])
+    with each_lane(lanes, lanes.mask, failed) as walk:
+        offset = access.offset(walk)
+        with b.if_else(access.allowed(offset), likely=True) as (inside, outside):
+            with inside:
+                place = access.place(offset, walk, 0, type)
+                old = b.load(place)
+                operands = [
+                    read_lane(lanes, k, walk, type) for k in range(address + 2, len(lanes.shape.kinds))
+                ]
+                new = _combine(lanes, m, old, operands)
+                b.store(new, place)
+                changed = b.zext(b.icmp_unsigned("!=", old, new), I64)
+                b.store(b.add(b.load(changes), changed), changes)
+                if destination is not None:
+                    write_lane(lanes, destination, walk, old, m.type)
+            with outside:
+                walk.mark(lanes)
+    return b.load(failed)
+
+
+def _combine(lanes: Lanes, m: Modifiers, old: ir.Value, operands: list[ir.Value]) -> ir.Value:
+    """The value an atomic leaves behind."""
+    b, x = lanes.b, operands[0]
+    name = m.first_of("and", "or", "xor", "add", "inc", "dec", "min", "max", "exch", "cas")
+    if name == "exch":
+        return x
+    if name == "cas":
+        return b.select(b.icmp_unsigned("==", old, x), operands[1], old)
+    if name in ("and", "or", "xor"):
+        return {"and": b.and_, "or": b.or_, "xor": b.xor}[name](old, x)
+    if name == "inc":
+        return b.select(b.icmp_unsigned(">=", old, x), I32(0), b.add(old, I32(1)))
+    if name == "dec":
+        wraps = b.or_(b.icmp_unsigned("==", old, I32(0)), b.icmp_unsigned(">", old, x))
+        return b.select(wraps, x, b.sub(old, I32(1)))
+    if name in ("min", "max"):
+        compare = b.icmp_signed if m.type[0] == "s" else b.icmp_unsigned
+        return b.select(compare("<" if name == "min" else ">", old, x), old, x)
+    return _add(lanes, m.type, old, x)
+
+
+def _add(lanes: Lanes, type: str, old: ir.Value, x: ir.Value) -> ir.Value:
+    b = lanes.b
+    if type == "f32":
+        total = b.fadd(b.bitcast(old, F32), b.bitcast(x, F32))
+        bits = b.bitcast(total, I32)
+        return b.select(b.fcmp_unordered("uno", total, total), I32(0x7FFFFFFF), bits)
+    if type == "f64":
+        return _add_f64(b, old, x)
+    if type == "f16":
+        return _add_f16(b, old, x)
+    if type == "f16x2":
+        low = _add_f16(b, b.trunc(old, I16), b.trunc(x, I16))
+        high = _add_f16(b, b.trunc(b.lshr(old, I32(16)), I16), b.trunc(b.lshr(x, I32(16)), I16))
+        return b.or_(b.zext(low, I32), b.shl(b.zext(high, I32), I32(16)))
+    return b.add(old, x)
+
+
+def _add_f64(b: ir.IRBuilder, old: ir.Value, x: ir.Value) -> ir.Value:
+    """f64 keeps an operand's NaN, made quiet, and makes 0xfff8… of an invalid operation, as `add.f64` does."""
+    left, right = b.bitcast(old, F64), b.bitcast(x, F64)
+    total = b.fadd(left, right)
+    quiet = I64(0x0008000000000000)
+    result = b.select(b.fcmp_unordered("uno", total, total), I64(0xFFF8000000000000), b.bitcast(total, I64))
+    result = b.select(b.fcmp_unordered("uno", right, right), b.or_(x, quiet), result)
+    return b.select(b.fcmp_unordered("uno", left, left), b.or_(old, quiet), result)
+
+
+def _add_f16(b: ir.IRBuilder, old: ir.Value, x: ir.Value) -> ir.Value:
+    """Half precision by way of f32, whose 24 bits make the second rounding harmless (24 ≥ 2·11 + 2)."""
+    half = ir.HalfType()
+    total = b.fadd(b.fpext(b.bitcast(old, half), F32), b.fpext(b.bitcast(x, half), F32))
+    bits = b.bitcast(b.fptrunc(total, half), I16)
+    return b.select(b.fcmp_unordered("uno", total, total), I16(0x7FFF), bits)

@@ -1,0 +1,1 @@
+"""Programs: decoded instructions with control flow, liveness, registers and frames, ready to execute."""
