@@ -15,7 +15,7 @@ import numpy as np
 
 from simtlab.isa.build import provide
 from simtlab.isa.shape import LANES, Shape
-from simtlab.isa.table import Modifiers, Operation, find
+from simtlab.isa.table import Operation, find
 
 DATA = Path(__file__).parents[1] / "data" / "hardware" / "ptx_vectors.npz"
 NATIVE = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_void_p)
@@ -71,15 +71,14 @@ def register_kind(name: str, shape: Recorded) -> str:
 
 
 def operands_of(row: Operation, words: list[str]) -> list[str]:
-    """The operand words with the hidden carry flag put where the signature names it."""
+    """The operand words with the hidden carry flag put where the signature names it, one for each part of a pair."""
     words = list(words)
-    tokens = [part for token in row.destinations for part in token.split("|")] + row.sources
-    placed = []
-    for token in tokens:
-        if token == "CC":
-            placed.append("CC")
-        else:
-            placed.append(words.pop(0) if words else ("_" if token == "P?" and not placed[1:] else "-"))
+    placed: list[str] = []
+    for token in row.destinations:
+        parts = ["CC"] if token == "CC" else words.pop(0).split("|")
+        placed += parts + ["_"] * (len(token.split("|")) - len(parts))
+    for token in row.sources:
+        placed.append("CC" if token == "CC" else words.pop(0) if words else "-")
     assert not words, f"{row.pattern}: operands left over: {words}"
     return placed
 

@@ -36,7 +36,7 @@ class SourceLine:
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """A declared register. `name` is unique in its function (an inner scope's gets a suffix); `spelling` is the text."""
+    """A declared register. `name` is unique in its function (inner scopes give a suffix); `spelling` is the text."""
 
     name: str
     type: str
@@ -107,7 +107,7 @@ class Sink:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """`[base+offset]`. `base` is a Register, a Symbol (offset 0; the offset is here) or None for an absolute address."""
+    """`[base+offset]`. `base` is a Register, a Symbol (its offset 0; it is here) or None for an absolute address."""
 
     base: "Register | Symbol | None"
     offset: int

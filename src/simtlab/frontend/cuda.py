@@ -2,9 +2,9 @@
 
 import ctypes
 import functools
+import importlib.util
 import os
 import re
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,8 @@ SUCCESS = 0
 # `char` is signed on x86 and unsigned on ARM hosts, and NVRTC follows its host; a kernel must not mean two things.
 SIGNED_CHAR = "-Xcudafe=--signed_chars"
 ARCHITECTURE_OPTION = re.compile(r"--?(gpu-architecture|arch)(=|$)")
-MISSING_HEADER = "could not open source file"
+FILE_DIRECTIVE = re.compile(r'^(\s*\.file\s+\d+ ")([^"]*)"', re.MULTILINE)
+MISSING_HEADER = "open source file"  # "could not …" without include paths, "cannot …" with some
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,8 @@ def compile_cuda(
         headers = bundled_headers() if MISSING_HEADER in str(error) else None
         if headers is None:
             raise
-    headers_first_missed = [f"--include-path={headers}", f"--include-path={headers / 'cccl'}"]
-    return run(source, name, arguments + headers_first_missed, name_expressions)
+    arguments += [f"--include-path={headers}", f"--include-path={headers / 'cccl'}"]
+    return run(source, name, arguments, name_expressions)
 
 
 def run(source: str, name: str, arguments: list[str], name_expressions: Sequence[str]) -> CompiledCuda:
@@ -81,8 +82,14 @@ def run(source: str, name: str, arguments: list[str], name_expressions: Sequence
 
 
 def without_working_directory(ptx: str, name: str) -> str:
-    """Undoes the compiler's completion of a relative name, so that the same source gives the same PTX everywhere."""
-    return ptx.replace(f'"{os.path.join(os.getcwd(), name)}"', f'"{name}"')
+    """Undoes the compiler's completion of relative file names, so that one source gives one PTX wherever it is run."""
+    folder = os.path.join(os.getcwd(), "")
+
+    def shortened(match: re.Match[str]) -> str:
+        path = match[2]
+        return match[1] + (path if path == name else path.removeprefix(folder)) + '"'
+
+    return FILE_DIRECTIVE.sub(shortened, ptx)
 
 
 def lowered_names(library: ctypes.CDLL, program: ctypes.c_void_p, expressions: Sequence[str]) -> dict[str, str]:
@@ -133,36 +140,29 @@ def nvrtc() -> ctypes.CDLL:
 
 def library_paths() -> list[Path]:
     """Where the package keeps its library; the folder differs between CUDA versions. The newest comes first."""
-    try:
-        import nvidia  # type: ignore[import-not-found, unused-ignore]  # a namespace package with no code in it
-    except ImportError:
-        return []
-    return sorted(
-        (path for root in nvidia.__path__ for path in Path(root).glob("*/lib/libnvrtc.so.*")),
-        key=lambda path: path.suffix,
-        reverse=True,
-    )
+    package = importlib.util.find_spec("nvidia")  # a namespace with no code in it, so there is nothing to import
+    roots = package.submodule_search_locations if package is not None else None
+    found = [path for root in roots or () for path in Path(root).glob("*/lib/libnvrtc.so.*")]
+    return sorted(found, key=lambda path: path.suffix, reverse=True)
 
 
 def bundled_headers() -> Path | None:
     """The folder with cuda_fp16.h, cooperative_groups.h and their like, which newer NVRTC carries inside itself.
 
-    NVRTC unpacks them once (a lock of its own guards against two processes doing so) and knows its version's folder.
+    NVRTC unpacks them once for each of its versions; a lock of its own guards against two processes doing so at a time.
     """
     library = nvrtc()
     if not hasattr(library, "nvrtcInstallBundledHeaders"):
         return None
     major, minor = ctypes.c_int(), ctypes.c_int()
     check(library, library.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)))
-    for root in (cache_folder(), Path(tempfile.gettempdir()) / f"simtlab-{os.getuid()}"):
-        folder = root / f"cuda-headers-{major.value}.{minor.value}"
-        try:
-            folder.parent.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            continue
-        if library.nvrtcInstallBundledHeaders(encoded(folder), 0, None) == SUCCESS:
-            return folder
-    return None
+    folder = cache_folder() / f"cuda-headers-{major.value}.{minor.value}"
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    status = library.nvrtcInstallBundledHeaders(encoded(folder), 0, None)
+    return folder if status == SUCCESS else None
 
 
 def cache_folder() -> Path:

@@ -8,9 +8,14 @@ from functools import lru_cache
 from simtlab.frontend.ast import Float, Integer
 from simtlab.frontend.lexer import Cursor, shown
 
-MAX_DEPTH = 64  # of parentheses and prefixes; a text that nests deeper is broken or hostile
-LONGEST_INTEGER = 70  # characters of a 64-bit literal in binary, with room
+MAX_DEPTH = 32  # of parentheses and prefixes; a text that nests deeper is broken or hostile
+LONGEST_INTEGER = 64  # digits: a 64-bit literal in binary
+IEEE_CODES = {16: ("e", "H"), 32: ("f", "I"), 64: ("d", "Q")}  # of the struct module: the format and its bits
 WARP_SIZE_NAME, WARP_SIZE = "WARP_SZ", 32
+
+
+class MalformedNumber(Exception):
+    """Turned into a PtxError where the place is known."""
 
 
 class DivisionByZero(Exception):
@@ -19,34 +24,49 @@ class DivisionByZero(Exception):
 
 @lru_cache(maxsize=8192)
 def literal(text: str) -> Integer | Float:
-    """The value of a number token. ValueError, with the reason, if it is none."""
+    """The value of a number token; MalformedNumber, with the reason, if it is none."""
     if text[:2] in ("0f", "0F", "0d", "0D"):
-        digits, width = text[2:], 32 if text[1] in "fF" else 64
-        if len(digits) != width // 4:
-            raise ValueError(f"{shown(text)} needs {width // 4} hexadecimal digits after '{text[:2]}'")
-        return Float(int(digits, 16), width)
+        width = 32 if text[1] in "fF" else 64
+        if len(text) != 2 + width // 4:
+            raise MalformedNumber(f"{shown(text)} needs {width // 4} hexadecimal digits after '{text[:2]}'")
+        return Float(digits_value(text, text[2:], 16), width)
     if "." in text or ("e" in text.lower() and text[:2] not in ("0x", "0X")):
-        return Float(float_bits(float(text), 64), 64)
-    if len(text) > LONGEST_INTEGER:
-        raise ValueError(f"the integer {shown(text)} does not fit in 64 bits")
+        try:
+            return Float(float_bits(float(text), 64), 64)
+        except ValueError:
+            raise MalformedNumber(f"{shown(text)} is not a number") from None
     digits = text[:-1] if text[-1] in "uU" else text
-    base = 10
-    if digits[:1] == "0" and len(digits) > 1:
-        base = {"x": 16, "b": 2}.get(digits[1].lower(), 8)
-    value = int(digits[2:] if base in (16, 2) else digits, base)
-    if value >> 64:
-        raise ValueError(f"the integer {shown(text)} does not fit in 64 bits")
+    if digits[:2] in ("0x", "0X"):
+        value = digits_value(text, digits[2:], 16)
+    elif digits[:2] in ("0b", "0B"):
+        value = digits_value(text, digits[2:], 2)
+    else:
+        value = digits_value(text, digits, 8 if digits[:1] == "0" else 10)
     return Integer(value)
+
+
+def digits_value(text: str, digits: str, base: int) -> int:
+    if "_" in digits:
+        raise MalformedNumber(f"{shown(text)} is not a number")
+    try:
+        value = int(digits, base) if len(digits) <= LONGEST_INTEGER else 1 << 64
+    except ValueError:
+        raise MalformedNumber(f"{shown(text)} is not a number") from None
+    if value >> 64:
+        raise MalformedNumber(f"the integer {shown(text)} does not fit in 64 bits")
+    return value
+
+
+def starts_number(text: str) -> bool:
+    return text[:1].isdigit() or (text[:1] == "." and text[1:2].isdigit())
 
 
 def number(cursor: Cursor) -> Integer | Float:
     """Takes a number token."""
-    text = cursor.peek()
     try:
-        value = literal(text)
-    except ValueError as error:
-        reason = str(error)
-        cursor.fail(reason if "0x" not in reason and shown(text) in reason else f"{shown(text)} is not a number")
+        value = literal(cursor.peek())
+    except MalformedNumber as problem:
+        cursor.fail(str(problem))
     cursor.index += 1
     return value
 
@@ -64,7 +84,7 @@ def integer(cursor: Cursor, what: str) -> int:
 
 def float_bits(value: float, width: int) -> int:
     """The IEEE bits of a value, rounded to `width`; too large a value is infinite."""
-    code, integer_code = {16: "eH", 32: "fI", 64: "dQ"}[width]
+    code, integer_code = IEEE_CODES[width]
     try:
         packed = struct.pack("<" + code, value)
     except OverflowError:
@@ -73,7 +93,7 @@ def float_bits(value: float, width: int) -> int:
 
 
 def float_value(number: Float) -> float:
-    code, integer_code = {32: "fI", 64: "dQ"}[number.width]
+    code, integer_code = IEEE_CODES[number.width]
     return float(struct.unpack("<" + code, struct.pack("<" + integer_code, number.bits))[0])
 
 

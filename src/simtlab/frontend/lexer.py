@@ -35,7 +35,7 @@ TOKEN = re.compile(
     """,
     re.VERBOSE | re.ASCII | re.DOTALL,
 )
-SINGLES = frozenset("+-*/%&|^~!?<>=@.")
+PUNCTUATION = frozenset(",;:()[]{}+-*/%&|^~!?<>=@.")
 NAME_STARTS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_$%")
 SHOWN_CHARACTERS = 40
 
@@ -52,6 +52,17 @@ def is_name(text: str) -> bool:
     return text[:1] in NAME_STARTS and "." not in text and text != "%"
 
 
+def stray_problem(text: str) -> str:
+    """What is wrong with a text the regular expression only caught to stop at it; nothing for a good token."""
+    if text.startswith("/*"):
+        return "this comment is not closed: expected '*/'"
+    if text == '"':
+        return "this string is not closed: expected '\"' on the same line"
+    if len(text) == 1 and text not in PUNCTUATION and text not in NAME_STARTS and text not in "0123456789":
+        return f"unexpected character {text!r}"
+    return ""
+
+
 class Tokens:
     """The tokens of one PTX text with the place of each."""
 
@@ -66,13 +77,11 @@ class Tokens:
         self.refuse_stray_characters()
 
     def refuse_stray_characters(self) -> None:
-        for text in sorted(set(self.texts)):
-            if text.startswith("/*"):
-                self.fail("this comment is not closed: expected '*/'", self.texts.index(text))
-            if text == '"':
-                self.fail("this string is not closed: expected '\"' on the same line", self.texts.index(text))
-            if len(text) == 1 and not (text.isascii() and text.isalnum()) and text not in SINGLES | set(",;[]{}():_$"):
-                self.fail(f"unexpected character {text!r}", self.texts.index(text))
+        """Finds what no token can be; looking at the distinct texts only keeps this cheap."""
+        stray = [text for text in set(self.texts) if stray_problem(text)]
+        if stray:
+            first = min(self.texts.index(text) for text in stray)
+            self.fail(stray_problem(self.texts[first]), first)
 
     def position(self, index: int) -> Position:
         start = self.starts[index]
@@ -80,7 +89,9 @@ class Tokens:
         return Position(line, start - self.line_starts[line - 1] + 1)
 
     def fail(self, problem: str, index: int) -> NoReturn:
-        place = self.position(index)
+        self.fail_at(problem, self.position(index))
+
+    def fail_at(self, problem: str, place: Position) -> NoReturn:
         raise PtxError(problem, place.line, place.column, self.source_name)
 
 

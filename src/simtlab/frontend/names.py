@@ -1,7 +1,7 @@
 """Which declaration a name means: scopes, numbered registers and the special registers.
 
-The module is the outermost scope, a function's body the next, and each nested `{ }` one more. Names of a nested scope get
-its number as a suffix (`%r1@2`), so that two declarations never share a name within a function.
+The module is the outermost scope, a function's body the next, and each nested `{ }` one more. Names of a nested scope
+get its number as a suffix (`%r1@2`), so that two declarations never share a name within a function.
 """
 
 from simtlab.frontend.ast import Register, Symbol
@@ -9,21 +9,33 @@ from simtlab.frontend.ast import Register, Symbol
 MAX_REGISTERS = 1 << 24  # of one `.reg` declaration; they cost nothing until used, but a larger count is a mistake
 
 
-def special_register_names() -> frozenset[str]:
-    vectors = ("tid", "ntid", "ctaid", "nctaid", "clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid")
-    names = {f"{vector}.{component}" for vector in vectors for component in "xyzw"}
-    names.update("laneid warpid nwarpid smid nsmid gridid clock clock_hi clock64".split())
-    names.update("globaltimer globaltimer_lo globaltimer_hi current_graph_exec".split())
-    names.update(f"lanemask_{relation}" for relation in "eq le lt ge gt".split())
-    names.update("dynamic_smem_size total_smem_size aggr_smem_size is_explicit_cluster".split())
-    names.update("cluster_ctarank cluster_nctarank".split())
-    names.update(f"reserved_smem_offset_{part}" for part in "begin end cap 0 1".split())
-    names.update(f"pm{number}{suffix}" for number in range(8) for suffix in ("", "_64"))
-    names.update(f"envreg{number}" for number in range(32))
-    return frozenset(names)
+VECTORS = ("tid", "ntid", "ctaid", "nctaid", "clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid")
+SCALARS = (
+    "laneid", "warpid", "nwarpid", "smid", "nsmid", "gridid", "clock", "clock_hi", "clock64",
+    "globaltimer", "globaltimer_lo", "globaltimer_hi", "current_graph_exec",
+    "lanemask_eq", "lanemask_le", "lanemask_lt", "lanemask_ge", "lanemask_gt",
+    "dynamic_smem_size", "total_smem_size", "aggr_smem_size", "is_explicit_cluster",
+    "cluster_ctarank", "cluster_nctarank", "reserved_smem_offset_begin", "reserved_smem_offset_end",
+    "reserved_smem_offset_cap", "reserved_smem_offset_0", "reserved_smem_offset_1",
+)  # fmt: skip
+SPECIAL_REGISTERS = frozenset(
+    [
+        *(f"{vector}.{component}" for vector in VECTORS for component in "xyzw"),
+        *SCALARS,
+        *(f"pm{number}{suffix}" for number in range(8) for suffix in ("", "_64")),
+        *(f"envreg{number}" for number in range(32)),
+    ]
+)
+LONGEST_NUMBER = 9  # digits of a register's number
 
 
-SPECIAL_REGISTERS = special_register_names()
+def splits(name: str) -> list[tuple[str, int]]:
+    """Every way to read a name as a prefix and a number written without leading zeros."""
+    stem = len(name.rstrip("0123456789"))
+    shortest = max(stem, len(name) - LONGEST_NUMBER, 1)
+    return [
+        (name[:cut], int(name[cut:])) for cut in range(shortest, len(name)) if name[cut] != "0" or cut == len(name) - 1
+    ]
 
 
 class Redeclared(Exception):
@@ -39,17 +51,18 @@ class Scope:
         self.registers = {} if registers is None else registers  # of the whole function, by unique name
         self.names: dict[str, Register | Symbol] = {}
         self.ranges: dict[str, tuple[int, str]] = {}  # `.reg .b32 %r<10>` is {"%r": (10, "b32")}
+        self.lowest_numbers: dict[str, int] = {}  # the least number any declared name has after this prefix
 
     def declare(self, name: str, meaning: Register | Symbol) -> None:
         if name in self.names or self.numbered(name) is not None:
             raise Redeclared(name)
         self.names[name] = meaning
+        self.note_number(name)
 
-    def declare_register(self, name: str, type: str) -> Register:
+    def declare_register(self, name: str, type: str) -> None:
         register = Register(name + self.suffix, type, name)
         self.declare(name, register)
         self.registers[register.name] = register
-        return register
 
     def declare_symbol(self, name: str) -> str:
         """Declares a variable or a label and gives its unique name."""
@@ -59,31 +72,26 @@ class Scope:
 
     def declare_range(self, prefix: str, count: int, type: str) -> None:
         """Declares `prefix0` to `prefix(count-1)` without making them."""
-        if prefix in self.ranges or (count and self.numbered(prefix + "0") is not None):
-            raise Redeclared(prefix)
+        taken = self.lowest_numbers.get(prefix, count)
+        if prefix in self.ranges or taken < count or (count and self.numbered(prefix + "0") is not None):
+            raise Redeclared(prefix + str(min(taken, max(count - 1, 0))))
         self.ranges[prefix] = (count, type)
-        for name in (*self.names, *(other + "0" for other in self.ranges if other != prefix and self.ranges[other][0])):
-            if self.in_range(prefix, name):
-                del self.ranges[prefix]
-                raise Redeclared(name)
+        if count:
+            self.note_number(prefix + "0")
 
-    def in_range(self, prefix: str, name: str) -> bool:
-        """Whether `name` is one of the numbered registers of `prefix`."""
-        if not name.startswith(prefix):
-            return False
-        digits = name[len(prefix) :]
-        canonical = digits.isascii() and digits.isdigit() and (digits == "0" or digits[0] != "0")
-        return canonical and len(digits) <= 9 and int(digits) < self.ranges[prefix][0]
+    def note_number(self, name: str) -> None:
+        """Remembers `x12` as number 12 of `x` and 2 of `x1`, so that a later range over it is noticed."""
+        for prefix, number in splits(name):
+            self.lowest_numbers[prefix] = min(number, self.lowest_numbers.get(prefix, number))
 
     def numbered(self, name: str) -> Register | None:
         """The register a range declares under this name."""
-        if not self.ranges or not name[-1].isdigit():
+        if not self.ranges or not name[-1:].isdigit():
             return None
-        shortest = len(name.rstrip("0123456789"))
-        for length in range(max(shortest, len(name) - 9), len(name)):
-            prefix = name[:length]
-            if prefix in self.ranges and self.in_range(prefix, name):
-                return Register(name + self.suffix, self.ranges[prefix][1], name)
+        for prefix, number in splits(name):
+            count, type = self.ranges.get(prefix, (0, ""))
+            if number < count:
+                return Register(name + self.suffix, type, name)
         return None
 
     def find(self, name: str) -> Register | Symbol | None:

@@ -16,7 +16,7 @@ from simtlab.frontend.ast import (
     TextureAddress,
     Vector,
 )
-from simtlab.frontend.lexer import Cursor, is_name, shown
+from simtlab.frontend.lexer import NAME_STARTS, Cursor, is_name, shown
 from simtlab.frontend.names import SPECIAL_REGISTERS, Scope
 
 SINK = Sink()
@@ -63,36 +63,31 @@ class OperandReader:
         """One value: what an operand is, and what a vector or an argument list holds."""
         cursor = self.cursor
         text = cursor.texts[cursor.index]
-        named = self.scope.find(text) if text else None
-        if named is not None:
+        if text[:1] in NAME_STARTS:
+            named = self.scope.find(text)
+            if named is None:
+                return self.other_name(text)
             cursor.index += 1
             if cursor.texts[cursor.index] in ENDS or isinstance(named, Register):
                 return named
             return Symbol(named.name, self.offset())
-        if text[:1].isdigit():
-            return self.number()
-        if is_name(text) or text[:1] == "%":
-            return self.other_name(text)
         if text in ("-", "!"):
             return self.negated(text)
-        if text in ("(", "~", "+") or text[:1] == ".":
-            return self.number()
-        cursor.expected("an operand")
+        return self.number()
 
     def number(self) -> Operand:
         cursor = self.cursor
-        text, following = cursor.texts[cursor.index], cursor.texts[cursor.index + 1]
-        if text[0].isdigit() or text[0] == ".":
-            if not (text[0].isdigit() or text[1:2].isdigit()):
-                cursor.expected("an operand")
+        if expressions.starts_number(cursor.peek()):
             value = expressions.number(cursor)
-            if following in ENDS or isinstance(value, Float):
+            if cursor.peek() in ENDS or isinstance(value, Float):
                 return value
             cursor.index -= 1
+        elif cursor.peek() not in ("(", "~", "+"):
+            cursor.expected("an operand")
         return Integer(expressions.constant(cursor))
 
     def other_name(self, text: str) -> Operand:
-        """A name no scope declares: a sink, a special register, WARP_SZ, or something the module declares further on."""
+        """A name no scope declares: a sink, a special register, WARP_SZ, or what the module declares further on."""
         cursor = self.cursor
         if text == "_":
             cursor.index += 1
@@ -110,7 +105,7 @@ class OperandReader:
     def symbol_name(self) -> str:
         """Takes the name of a variable, a function or a label; if no scope has it yet, the module must, in the end."""
         cursor = self.cursor
-        name = cursor.name("a name")
+        name = cursor.name("an operand")
         found = self.scope.find(name)
         if found is None:
             self.undeclared.append((name, cursor.index - 1))
@@ -125,7 +120,7 @@ class OperandReader:
         if is_name(following) and following != expressions.WARP_SIZE_NAME:
             cursor.index += 1
             return Negated(self.register("a register"))
-        if sign == "-" and (following[:1].isdigit() or following[:1] == "."):
+        if sign == "-" and expressions.starts_number(following):
             cursor.index += 1
             value = expressions.number(cursor)
             if isinstance(value, Float):

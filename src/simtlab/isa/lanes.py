@@ -1,4 +1,4 @@
-"""`Lanes`: the builder of one native function, speaking of operands and lanes where LLVM speaks of pointers and vectors."""
+"""`Lanes`: the builder of one native function, speaking of operands and lanes where LLVM has pointers and vectors."""
 
 from llvmlite import ir
 
@@ -76,8 +76,7 @@ class Lanes:
         """Operand k as 32 lanes of `type`; a register wider than the type gives its low bits."""
         kind, lane = self.shape.kinds[k], element(type)
         if kind in (PREDICATE, NOT_PREDICATE):
-            lanes = self.expand(self.b.load(self.pointer(k, I32)))
-            return self.b.not_(lanes) if kind == NOT_PREDICATE else lanes
+            return self.expand(self.read_mask(k))
         if kind in (IMMEDIATE, UNIFORM, UNIFORM_64):
             return self.splat(self.read_scalar(k, type))
         stored = ir.IntType(32 if kind == VARYING else REGISTER_BITS[kind])
@@ -101,15 +100,28 @@ class Lanes:
             value = self.b.zext(value, ir.IntType(width))
         return value if isinstance(lane, ir.IntType) else self.b.bitcast(value, lane)
 
+    def read_mask(self, k: int) -> ir.Value:
+        """Operand k, a predicate, as a 32-bit lane mask."""
+        if self.shape.kinds[k] == IMMEDIATE:
+            return self.b.sext(self.read_scalar(k, "pred"), I32)
+        mask = self.b.load(self.pointer(k, I32))
+        return self.b.not_(mask) if self.shape.kinds[k] == NOT_PREDICATE else mask
+
+    def write_mask(self, k: int, mask: ir.Value) -> None:
+        """Give operand k, a predicate, its new value in the lanes of the mask."""
+        if self.shape.kinds[k] == SINK:
+            return
+        target = self.pointer(k, I32)
+        kept = self.b.and_(self.b.load(target), self.b.not_(self.mask))
+        self.b.store(self.b.or_(kept, self.b.and_(mask, self.mask)), target)
+
     def write(self, k: int, value: ir.Value, type: str) -> None:
         """Give operand k its new value in the lanes of the mask; a wider register is filled by the type's sign."""
         kind = self.shape.kinds[k]
         if kind == SINK:
             return
         if kind == PREDICATE:
-            target = self.pointer(k, I32)
-            kept = self.b.and_(self.b.load(target), self.b.not_(self.mask))
-            self.b.store(self.b.or_(kept, self.b.and_(self.compress(value), self.mask)), target)
+            self.write_mask(k, self.compress(value))
             return
         stored = ir.IntType(REGISTER_BITS[kind])
         value = self.to_bits(value)
@@ -139,16 +151,21 @@ class Lanes:
     def constant(self, type: ir.Type, value: int | float) -> ir.Value:
         return ir.Constant(vector(type), [value] * LANES)
 
+    def like(self, value: ir.Value, number: int) -> ir.Value:
+        """The same integer in every lane, of the width `value` has."""
+        return self.constant(value.type.element, number)
+
     def expand(self, mask: ir.Value) -> ir.Value:
-        """A 32-bit lane mask as 32 booleans."""
-        bits = ir.Constant(vector(I32), [1 << lane for lane in range(LANES)])
-        return self.b.icmp_unsigned("!=", self.b.and_(self.splat(mask), bits), self.constant(I32, 0))
+        """A 32-bit lane mask as 32 booleans: each lane looks at its bit of its byte, two table look-ups on AArch64."""
+        bytes_of_mask = self.b.bitcast(mask, ir.VectorType(I8, 4))
+        own_byte = ir.Constant(vector(I32), [lane // 8 for lane in range(LANES)])
+        own_bit = ir.Constant(vector(I8), [1 << lane % 8 for lane in range(LANES)])
+        bytes_of_lanes = self.b.shuffle_vector(bytes_of_mask, bytes_of_mask, own_byte)
+        return self.b.icmp_unsigned("!=", self.b.and_(bytes_of_lanes, own_bit), self.constant(I8, 0))
 
     def compress(self, lanes: ir.Value) -> ir.Value:
         """32 booleans as a 32-bit lane mask."""
-        bits = ir.Constant(vector(I32), [1 << lane for lane in range(LANES)])
-        chosen = self.b.select(lanes, bits, self.constant(I32, 0))
-        return self.call("llvm.vector.reduce.or.v32i32", I32, [chosen])
+        return self.b.bitcast(lanes, I32)
 
     def as_type(self, value: ir.Value, lane: ir.Type) -> ir.Value:
         """Integer lanes reinterpreted as `lane`, truncated first where they are wider."""

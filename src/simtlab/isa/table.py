@@ -9,6 +9,7 @@ A spelling pattern is literal text with `{a,b}` for exactly one of and `[a,b]` f
     M        a memory address                          X?       an optional operand
     V        as many T as .v2/.v4 says                 TEX      a texture or surface address
     CC       the carry flag, not written in the text   QUAD     {a, b, c, d} of the first type
+    E…       two or four equal parts of a T
 """
 
 import re
@@ -59,7 +60,7 @@ class Modifiers:
             return self.types[int(token[1])]
         if token == "W":
             return _WIDER[self.type]
-        return "pred" if token == "P" else token
+        return "pred" if token in ("P", "CC") else token
 
 
 @dataclass(frozen=True, slots=True)

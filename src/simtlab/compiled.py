@@ -1,0 +1,112 @@
+"""The compiler's one home: the decorator for compiled functions, and the few things that need the compiler's internals.
+
+`NUMBA_DISABLE_JIT=1` runs the same code uncompiled, for a debugger and for tests: then the memory and call primitives
+below go through ctypes.
+"""
+
+import ctypes
+import os
+from collections.abc import Callable
+
+import llvmlite.ir as ir
+import numba
+import numpy as np
+from numba import types
+from numba.extending import intrinsic
+
+from simtlab.storage import cache_directory, digest_of_sources
+
+UNCOMPILED = bool(numba.config.DISABLE_JIT)
+_directory = cache_directory() / f"numba-{digest_of_sources('', numba.__version__)}"
+
+
+def compiled(function: Callable) -> Callable:
+    """Compile a function to native code on first use, cached on disk under a digest of all of simtlab's sources."""
+    if UNCOMPILED:
+        return function
+    kept = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = os.fspath(_directory)  # read while the dispatcher is made; the user's own stays untouched
+    try:
+        return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    finally:
+        numba.config.CACHE_DIR = kept
+
+
+_OPERATION = ir.FunctionType(
+    ir.IntType(32), [ir.IntType(8).as_pointer(), ir.IntType(32), ir.IntType(64).as_pointer(), ir.IntType(8).as_pointer()]
+)
+_OPERATION_C = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_void_p)
+
+
+@intrinsic
+def _call_operation(typing, function, registers, mask, operands, context):  # type: ignore[no-untyped-def]
+    signature = types.uint32(types.int64, types.int64, types.uint32, types.int64, types.int64)
+
+    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        target = builder.inttoptr(args[0], _OPERATION.as_pointer())
+        expected = _OPERATION.args
+        given = [builder.inttoptr(a, t) if isinstance(t, ir.PointerType) else a
+                 for a, t in zip(args[1:], expected, strict=True)]  # fmt: skip
+        return builder.call(target, given)
+
+    return signature, generate
+
+
+def _loader(numba_type, width: int):  # type: ignore[no-untyped-def]
+    @intrinsic
+    def load(typing, address):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+            return builder.load(builder.inttoptr(args[0], ir.IntType(width).as_pointer()), align=1)
+
+        return numba_type(types.int64), generate
+
+    return load
+
+
+def _storer(numba_type, width: int):  # type: ignore[no-untyped-def]
+    @intrinsic
+    def store(typing, address, value):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+            builder.store(args[1], builder.inttoptr(args[0], ir.IntType(width).as_pointer()), align=1)
+            return context.get_dummy_value()
+
+        return types.void(types.int64, numba_type), generate
+
+    return store
+
+
+if UNCOMPILED:
+
+    def call_operation(function, registers, mask, operands, context):  # type: ignore[no-untyped-def]
+        return np.uint32(_OPERATION_C(int(function))(int(registers), int(mask), int(operands), int(context)))
+
+    def load_u32(address):  # type: ignore[no-untyped-def]
+        return np.uint32(ctypes.c_uint32.from_address(int(address)).value)
+
+    def load_i32(address):  # type: ignore[no-untyped-def]
+        return np.int32(ctypes.c_int32.from_address(int(address)).value)
+
+    def load_i64(address):  # type: ignore[no-untyped-def]
+        return np.int64(ctypes.c_int64.from_address(int(address)).value)
+
+    def load_u8(address):  # type: ignore[no-untyped-def]
+        return np.uint8(ctypes.c_uint8.from_address(int(address)).value)
+
+    def store_u8(address, value):  # type: ignore[no-untyped-def]
+        ctypes.c_uint8.from_address(int(address)).value = int(value)
+
+    def store_u16(address, value):  # type: ignore[no-untyped-def]
+        ctypes.c_uint16.from_address(int(address)).value = int(value)
+
+    def store_u32(address, value):  # type: ignore[no-untyped-def]
+        ctypes.c_uint32.from_address(int(address)).value = int(value)
+
+    def store_i64(address, value):  # type: ignore[no-untyped-def]
+        ctypes.c_int64.from_address(int(address)).value = int(value)
+
+else:
+    call_operation = _call_operation
+    load_u8, load_u32 = _loader(types.uint8, 8), _loader(types.uint32, 32)
+    load_i32, load_i64 = _loader(types.int32, 32), _loader(types.int64, 64)
+    store_u8, store_u16 = _storer(types.uint8, 8), _storer(types.uint16, 16)
+    store_u32, store_i64 = _storer(types.uint32, 32), _storer(types.int64, 64)

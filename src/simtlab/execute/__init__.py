@@ -1,0 +1,1 @@
+"""Functional execution: warps, CTAs and grids, with no notion of time."""

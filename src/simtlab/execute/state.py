@@ -1,0 +1,136 @@
+"""The state of a launch as records: warps with their SIMT stacks, CTAs with their barriers, a worker for each host thread.
+
+Tables have a fixed capacity and a run-time size, so that no launch compiles anything anew.
+"""
+
+from enum import IntEnum
+
+import numpy as np
+
+from simtlab.program.context import context_t
+
+MAX_WARPS = 32  # of a CTA: 1024 threads
+MAX_STACK = 512  # SIMT stack entries
+MAX_CALLS = 256  # nested calls
+N_BARRIERS = 16
+QUANTUM = 8192  # instructions a warp runs before the next one of its CTA has a turn
+
+
+class WarpStatus(IntEnum):
+    RUNNING = 0
+    AT_BARRIER = 1
+    DONE = 2
+
+
+class Outcome(IntEnum):
+    """Why a warp or a CTA stopped running."""
+
+    SPENT = 0  # its quantum is used up
+    DONE = 1
+    BARRIER = 2
+    FAULT = 3
+    SERVICE = 4  # the host is asked to do something, then the CTA goes on
+    STALLED = 5  # a whole pass over its warps changed nothing in memory
+    STUCK = 6  # warps wait at barriers that nobody can complete
+    STOPPED = 7  # the host asked to stop
+
+
+class FaultCode(IntEnum):
+    NONE = 0
+    OUTSIDE = 1  # an address in no allocation, or outside shared or local memory
+    MISALIGNED = 2
+    READ_ONLY = 3
+    STACK_OVERFLOW = 4
+    TRAP = 5
+    BAD_CALL = 6
+    BAD_BRANCH = 7
+    BAD_TEXTURE = 8
+    BAD_BARRIER = 9
+
+
+window_t = np.dtype(
+    [("first", "i8"), ("length", "i8"), ("host", "i8"), ("lane_stride", "i8"), ("frame", "i8"), ("changes", "i8")]
+)
+
+stack_entry_t = np.dtype([("pc", "i4"), ("reconverge", "i4"), ("mask", "u4"), ("calls", "i4")])
+call_t = np.dtype([("window", "i8"), ("frame", "i8")])
+
+warp_t = np.dtype(
+    [
+        ("pc", "i4"),
+        ("reconverge", "i4"),
+        ("mask", "u4"),  # lanes that execute now
+        ("live", "u4"),  # lanes that have not ended
+        ("status", "i4"),
+        ("depth", "i4"),  # SIMT stack entries below the current one
+        ("calls", "i4"),  # nested calls
+        ("index", "i4"),
+        ("window", "i8"),  # host address of the current register window
+        ("registers_end", "i8"),
+        ("context_address", "i8"),
+        ("local_window_address", "i8"),
+        ("executed", "i8"),
+        ("seen_changes", "i8"),  # the three fields of the search for a cycle in the warp's states
+        ("seen_state", "u8"),
+        ("seen_power", "i4"),
+        ("seen_steps", "i4"),
+        ("cycling", "i4"),
+        ("local_window", window_t),
+        ("context", context_t),
+        ("stack", stack_entry_t, (MAX_STACK,)),
+        ("call", call_t, (MAX_CALLS,)),
+    ],
+    align=True,
+)
+
+barrier_t = np.dtype(
+    [("arrived", "i4"), ("expected", "i4"), ("waiting", "u4"), ("count", "i4"), ("all", "i4"), ("any", "i4")]
+)
+
+cta_t = np.dtype(
+    [
+        ("number", "i8"),  # linear index in the grid
+        ("n_warps", "i4"),
+        ("n_done", "i4"),
+        ("next_warp", "i4"),
+        ("events", "i4"),  # barriers released and warps ended
+        ("shared_window", window_t),
+        ("shared_window_address", "i8"),
+        ("barriers", barrier_t, (N_BARRIERS,)),
+        ("warps", warp_t, (MAX_WARPS,)),
+    ],
+    align=True,
+)
+
+launch_t = np.dtype(
+    [
+        ("code_address", "i8"),
+        ("targets", "i8"),
+        ("entries", "i8"),
+        ("n_entries", "i8"),
+        ("allocations", "i8"),
+        ("n_allocations", "i8"),
+        ("arena", "i8"),  # host address of device address HEAP_BASE
+        ("textures", "i8"),
+        ("n_textures", "i8"),
+        ("stop", "i8"),
+    ]
+)
+
+worker_t = np.dtype(
+    [
+        ("windows", "i8"),  # one cached memory window per instruction
+        ("changes", "i8"),  # stores, and atomics that changed memory
+        ("executed", "i8"),
+        ("fault", "i4"),
+        ("fault_pc", "i4"),
+        ("fault_warp", "i4"),
+        ("fault_lane", "i4"),
+        ("fault_address", "i8"),
+        ("service_warp", "i4"),
+        ("service_mask", "u4"),
+    ],
+    align=True,
+)
+
+allocation_t = np.dtype([("start", "i8"), ("end", "i8"), ("writable", "i8")])

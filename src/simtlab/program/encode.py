@@ -1,0 +1,141 @@
+"""The executable form: one record per instruction, operands as offsets into the register window."""
+
+from enum import IntEnum
+
+import numpy as np
+
+from simtlab.frontend import ast
+from simtlab.isa.shape import DOUBLE, FRAME, NOT_PREDICATE, PREDICATE, SINK, WORD, Shape
+from simtlab.program.action import Action
+from simtlab.program.cfg import EXIT
+from simtlab.program.forms import encode_barrier, encode_surface, encode_texture
+from simtlab.program.function import REGISTER_BYTES, FunctionCode
+from simtlab.program.lower import Lowered
+from simtlab.program.operand import NO_REGISTER, Operand
+
+MAX_OPERANDS = 12
+NO_RECONVERGENCE = -1
+NO_GUARD = -1
+
+
+class AddressBase(IntEnum):
+    """What an access adds its offset to."""
+
+    NONE = 0
+    WORD = 1  # a 32-bit register
+    DOUBLE = 2  # a 64-bit register
+    FRAME = 3  # the thread's local frame
+
+
+instruction_t = np.dtype(
+    [
+        ("function", "i8"),  # address of the native function
+        ("operands", "i8", (MAX_OPERANDS,)),
+        ("guard", "i4"),  # byte offset of the guard predicate, or NO_GUARD
+        ("negated", "i4"),
+        ("action", "i4"),
+        ("space", "i4"),
+        ("target", "i4"),  # branch or call target; first entry of the target table for an indirect branch
+        ("target_count", "i4"),
+        ("reconverge", "i4"),  # where lanes meet that this branch parts
+        ("access_bytes", "i4"),
+        ("address_at", "i4"),  # which operand is the address's base; its offset follows
+        ("address_base", "i4"),
+        ("detail", "i4"),  # barrier kind, service number, texture form
+        ("window_bytes", "i4"),  # of the function this instruction is in: how far a call moves the register window
+    ],
+    align=True,
+)
+
+
+def encode(functions: dict[str, FunctionCode], native: dict[Shape, int]) -> tuple[np.ndarray, np.ndarray]:
+    """The instruction array of all functions and the target table of indirect branches."""
+    count = sum(len(code.instructions) for code in functions.values())
+    code = np.zeros(count, instruction_t)
+    targets: list[int] = []
+    for function in functions.values():
+        for k, instruction in enumerate(function.instructions):
+            row = code[function.first + k]
+            _encode_common(row, instruction, function, native)
+            _encode_targets(row, instruction, k, function, targets)
+            _encode_particular(row, instruction, function, functions)
+    return code.view(np.recarray), np.array(targets or [0], np.int32)
+
+
+def _encode_common(row: np.void, instruction: Lowered, function: FunctionCode, native: dict[Shape, int]) -> None:
+    row["action"] = instruction.action
+    row["space"] = instruction.space
+    row["window_bytes"] = function.window_bytes
+    row["guard"] = NO_GUARD
+    if instruction.guard is not None:
+        row["guard"] = _offset(instruction.guard, function)
+        row["negated"] = instruction.guard.kind == NOT_PREDICATE
+    if instruction.spelling:
+        row["function"] = native[Shape(instruction.spelling, instruction.kinds)]
+    values = [_offset(operand, function) for operand in instruction.operands]
+    if len(values) > MAX_OPERANDS:
+        raise function.lowering.error(instruction.origin, f"{len(values)} operands are too many")
+    row["operands"][: len(values)] = values
+
+
+def _encode_targets(
+    row: np.void, instruction: Lowered, k: int, function: FunctionCode, targets: list[int]
+) -> None:
+    row["reconverge"] = NO_RECONVERGENCE
+    if not instruction.targets:
+        return
+    graph, labels = function.graph, function.lowering.labels
+    block = graph.immediate_post_dominator[graph.block_of[k]]
+    if block != EXIT:
+        row["reconverge"] = function.first + graph.blocks[block].first
+    row["target"] = function.first + labels[instruction.targets[0]]
+    if instruction.action == Action.INDIRECT_BRANCH:
+        row["target"] = len(targets)
+        row["target_count"] = len(instruction.targets)
+        targets.extend(function.first + labels[target] for target in instruction.targets)
+
+
+def _encode_particular(
+    row: np.void, instruction: Lowered, function: FunctionCode, functions: dict[str, FunctionCode]
+) -> None:
+    """What calls, services, accesses, barriers and textures carry."""
+    action = instruction.action
+    if action == Action.CALL:
+        row["target"] = functions[instruction.callee].first
+        row["operands"][0] = instruction.values[0]
+    elif action == Action.INDIRECT_CALL:
+        row["operands"][1] = instruction.values[0]
+    elif action == Action.SERVICE:
+        row["detail"] = instruction.values[0]
+        row["operands"][: len(instruction.values) - 1] = instruction.values[1:]
+    elif action in (Action.LOAD, Action.STORE, Action.ATOMIC):
+        _encode_access(row, instruction)
+    elif action in (Action.BARRIER, Action.TEXTURE, Action.SURFACE):
+        values = [_offset(operand, function) for operand in instruction.operands]
+        form = {Action.BARRIER: encode_barrier, Action.TEXTURE: encode_texture, Action.SURFACE: encode_surface}
+        form[action](row, instruction, values)
+
+
+def _encode_access(row: np.void, instruction: Lowered) -> None:
+    at = next(k for k, operand in enumerate(instruction.operands) if not operand.written and operand.kind != SINK)
+    bases = {WORD: AddressBase.WORD, DOUBLE: AddressBase.DOUBLE, FRAME: AddressBase.FRAME}
+    row["access_bytes"] = access_bytes(instruction)
+    row["address_at"] = at
+    row["address_base"] = bases.get(instruction.operands[at].kind, AddressBase.NONE)
+
+
+def access_bytes(instruction: Lowered) -> int:
+    """How many bytes one lane touches."""
+    _, *parts = instruction.spelling.split(".")
+    count = next((int(part[1:]) for part in parts if part in ("v2", "v4")), 1)
+    return count * ast.TYPE_BYTES[parts[-1]]
+
+
+def _offset(operand: Operand, function: FunctionCode) -> int:
+    """What the operand array holds: a byte offset in the register window, or the operand's own number."""
+    if operand.register == NO_REGISTER:
+        return operand.value
+    place = function.allocation.place[operand.register]
+    if operand.kind in (PREDICATE, NOT_PREDICATE):
+        return function.allocation.registers * REGISTER_BYTES + 4 * place
+    return place * REGISTER_BYTES

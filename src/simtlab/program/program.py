@@ -1,0 +1,94 @@
+"""A program: one kernel and every function it can reach, laid out as one array of instructions ready to execute."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from simtlab.frontend import ast
+from simtlab.isa.build import provide
+from simtlab.isa.shape import Shape
+from simtlab.program.encode import encode
+from simtlab.program.frame import place_in_order, shared_layout
+from simtlab.program.function import Depth, FunctionCode, depth_of, lower_function
+from simtlab.program.lower import Lowered, Symbols
+from simtlab.program.reach import reachable, shared_variables
+
+FUNCTION_BASE = 0x0300_0000_0000  # a function's address: this plus 16 times its number in the module
+FUNCTION_STEP = 16
+
+
+@dataclass
+class Program:
+    """What a launch needs to know of a kernel."""
+
+    kernel: ast.Function
+    module: ast.Module
+    functions: dict[str, FunctionCode]
+    code: np.ndarray  # of instruction_t
+    targets: np.ndarray  # of indirect branches
+    entries: np.ndarray  # first instruction of each of the module's functions, -1 where the program has it not
+    lowered: list[Lowered]  # beside code, entry by entry
+    parameter_offsets: dict[str, int]
+    parameter_bytes: int
+    static_shared_bytes: int
+    depth: Depth
+
+    @property
+    def name(self) -> str:
+        return self.kernel.name
+
+    @property
+    def registers(self) -> int:
+        """32-bit registers a thread needs, functions it calls included."""
+        return self.depth.registers
+
+    @property
+    def takes_parameter_address(self) -> bool:
+        return any(code.lowering.takes_parameter_address for code in self.functions.values())
+
+    def where(self, pc: int) -> str:
+        """An instruction for a message: its text and the PTX and CUDA lines it came from."""
+        origin = self.lowered[pc].origin
+        line = origin.position.line
+        text = self.module.text.splitlines()[line - 1].strip()
+        source = f", {origin.source.file}:{origin.source.line}" if origin.source else ""
+        return f"'{text}' ({self.module.source_name}:{line}{source})"
+
+
+def function_addresses(module: ast.Module) -> dict[str, int]:
+    """The number that stands for each function where its address is taken."""
+    return {name: FUNCTION_BASE + FUNCTION_STEP * number for number, name in enumerate(module.functions)}
+
+
+def build_program(module: ast.Module, kernel: str, addresses: Mapping[str, int]) -> Program:
+    """Lower, analyse, allocate and lay out a kernel. `addresses` gives module variables' device addresses."""
+    parameter_offsets, parameter_bytes = place_in_order(module.functions[kernel].parameters)
+    names = reachable(module, kernel)
+    shared = shared_variables(module, names)
+    shared_offsets, shared_bytes = shared_layout(shared)
+    spaces = {v.name: v.space for v in module.variables.values()} | dict.fromkeys(shared, "shared")
+    symbols = Symbols({**function_addresses(module), **addresses, **shared_offsets}, spaces)
+    functions: dict[str, FunctionCode] = {}
+    first = 0
+    for name in names:
+        offsets = parameter_offsets if name == kernel else {}
+        functions[name] = lower_function(module.functions[name], module, symbols, offsets, first)
+        first += len(functions[name].instructions)
+    lowered = [instruction for code in functions.values() for instruction in code.instructions]
+    native = provide({Shape(i.spelling, i.kinds) for i in lowered if i.spelling})
+    code, targets = encode(functions, native)
+    entries = [functions[name].first if name in functions else -1 for name in module.functions]
+    return Program(
+        kernel=module.functions[kernel],
+        module=module,
+        functions=functions,
+        code=code,
+        targets=targets,
+        entries=np.array(entries, np.int32),
+        lowered=lowered,
+        parameter_offsets=parameter_offsets,
+        parameter_bytes=parameter_bytes,
+        static_shared_bytes=shared_bytes,
+        depth=depth_of(kernel, functions),
+    )

@@ -1,0 +1,52 @@
+"""Which functions and shared variables a kernel can reach."""
+
+from simtlab.frontend import ast
+
+
+def symbols_of(function: ast.Function) -> set[str]:
+    """Every symbol the function's instructions name."""
+    found: set[str] = set()
+    for statement in function.body or ():
+        if isinstance(statement, ast.Instruction):
+            for operand in statement.operands:
+                named = _symbol_in(operand)
+                if named is not None:
+                    found.add(named)
+    return found
+
+
+def _symbol_in(operand: ast.Operand) -> str | None:
+    if isinstance(operand, ast.Address):
+        operand = operand.base if operand.base is not None else ast.Sink()
+    if isinstance(operand, ast.TextureAddress):
+        operand = operand.texture
+    return operand.name if isinstance(operand, ast.Symbol) else None
+
+
+def reachable(module: ast.Module, kernel: str) -> list[str]:
+    """The kernel first, then each function it calls, names, or can find in a table of initialised pointers."""
+    order = [kernel]
+    tables = {
+        value.name
+        for variable in module.variables.values()
+        for _, value in variable.initial
+        if isinstance(value, ast.Symbol)
+    }
+    for current in order:
+        named = symbols_of(module.functions[current]) | tables
+        for candidate, function in module.functions.items():
+            if candidate in named and candidate not in order and function.body is not None and not function.is_kernel:
+                order.append(candidate)
+    return order
+
+
+def shared_variables(module: ast.Module, functions: list[str]) -> dict[str, ast.Variable]:
+    """The shared variables these functions declare or name."""
+    named: set[str] = set()
+    shared: dict[str, ast.Variable] = {}
+    for name in functions:
+        function = module.functions[name]
+        named |= symbols_of(function)
+        shared |= {v.name: v for v in function.variables.values() if v.space == "shared"}
+    outer = {v.name: v for v in module.variables.values() if v.space == "shared" and v.name in named}
+    return outer | shared
