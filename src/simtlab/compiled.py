@@ -75,7 +75,22 @@ def _storer(numba_type, width: int):  # type: ignore[no-untyped-def]
     return store
 
 
+@intrinsic
+def _fetch_add(typing, address, amount):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        place = builder.inttoptr(args[0], ir.IntType(64).as_pointer())
+        return builder.atomic_rmw("add", place, args[1], "monotonic")
+
+    return types.int64(types.int64, types.int64), generate
+
+
 if UNCOMPILED:
+
+    def fetch_add(address, amount):  # type: ignore[no-untyped-def]
+        """Add to a 64-bit number that several host threads share; gives the old value."""
+        place = ctypes.c_int64.from_address(int(address))
+        place.value += int(amount)
+        return np.int64(place.value - int(amount))
 
     def call_operation(function, registers, mask, operands, context):  # type: ignore[no-untyped-def]
         return np.uint32(_OPERATION_C(int(function))(int(registers), int(mask), int(operands), int(context)))
@@ -105,7 +120,7 @@ if UNCOMPILED:
         ctypes.c_int64.from_address(int(address)).value = int(value)
 
 else:
-    call_operation = _call_operation
+    call_operation, fetch_add = _call_operation, _fetch_add
     load_u8, load_u32 = _loader(types.uint8, 8), _loader(types.uint32, 32)
     load_i32, load_i64 = _loader(types.int32, 32), _loader(types.int64, 64)
     store_u8, store_u16 = _storer(types.uint8, 8), _storer(types.uint16, 16)

@@ -1,5 +1,6 @@
 """What the parser gives for each construct of PTX."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,14 @@ def test_a_text_may_end_with_a_nul_and_have_carriage_returns():
 def test_samples_parse(sample):
     found = parse(sample.read_text(), sample.name)
     assert any(function.is_kernel and function.body for function in found.functions.values())
+
+
+def test_twenty_thousand_lines_take_about_a_second():
+    body = REGISTERS + "\n" + "@%p1 fma.rn.f32 %f1, %f2, 0f3F800000, %f3;\n.loc 1 2 3\nst.u32 [%rd1+4], %r1;\n" * 7000
+    start = time.perf_counter()
+    found = module(f'.entry k() {{ {body} }}\n.file 1 "a.cu"')
+    assert time.perf_counter() - start < 3  # 0.5 s on an idle core; the rest is room for busy ones
+    assert len(found.functions["k"].body) == 14_000
 
 
 # Variables ------------------------------------------------------------------------------------------------------------

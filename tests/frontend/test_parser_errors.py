@@ -1,5 +1,8 @@
 """What the parser says about text that is not PTX: the words, the line and the column."""
 
+import contextlib
+import time
+
 import pytest
 
 from simtlab.errors import PtxError
@@ -122,7 +125,7 @@ BODIES = [
     (".reg .b32 y1<5>; .reg .b32 y<11>;", 5, 28, "'y<11>' declares 'y10' again in this scope"),
     (".local .b32 x;", 5, 13, "'x' is already declared in this scope"),
     ("a: a:", 5, 4, "'a' is already declared in this scope"),
-    ("x: ret;", 5, 1, "'x' is already declared in this scope"),
+    ("x: ret;", 4, 46, "'x' is already declared in this scope"),  # a label is known from the start of its scope
     (".reg .b32 y<999999999>;", 5, 11, "999999999 registers are too many: at most 16777216 in one declaration"),
     (".reg .b32 y<2;", 5, 14, "expected '>' after the number of registers, found ';'"),
     (".reg .v4 .f32 y;", 5, 15, "vector registers are not supported: declare one register for each element"),
@@ -169,6 +172,25 @@ def test_a_long_token_is_shortened():
 )
 def test_deep_nesting_is_an_error_not_a_crash(text):
     assert "deep" in in_body(text)[2]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(f".reg .b32 a{number}_<9>;" for number in range(20_000)),
+        "".join(f"L{number}: " for number in range(20_000)),
+        "".join(f"bra L{number}; " for number in range(20_000)),
+        "".join(map(chr, range(0x4E00, 0x9000))) * 4,
+        "mov.b32 x, {" + "x," * 50_000,
+        "mov.b32 x, 1" + "+1" * 50_000 + ";",
+    ],
+    ids=["ranges", "labels", "branches", "characters", "vector", "sum"],
+)
+def test_long_texts_take_no_more_than_linear_time(text):
+    start = time.perf_counter()
+    with contextlib.suppress(PtxError):
+        parse(HEADER + ".entry k() { .reg .b32 x;\n" + text)
+    assert time.perf_counter() - start < 3
 
 
 def test_deep_nesting_in_an_initialiser_is_an_error_not_a_crash():

@@ -13,14 +13,15 @@ from simtlab.frontend.parser import parse
 SAMPLES = [path.read_text() for path in sorted((Path(__file__).parent.parent / "data" / "ptx").glob("*.ptx"))]
 HEADER = ".version 7.8 .target sm_80 .address_size 64\n"
 BODY = HEADER + ".entry k(.param .u64 out) { .reg .b32 %r<8>; .reg .pred p;\n"
-VOCABULARY = """
-    .version .target .address_size .global .const .shared .local .param .reg .extern .visible .weak .common .align .v2 .v4
-    .u8 .b32 .s64 .f32 .f64 .pred .texref .entry .func .maxntid .minnctapersm .noreturn .file .loc .section .pragma .alias
-    .branchtargets .calltargets .callprototype .attribute .ptr function_name inlined_at generic call call.uni bra ret
-    add.s32 ld.global.v4.u32 mov.b64 tex.2d.v4.f32.f32 setp.lt.s32 @ ! ~ - + * / % & | ^ << >> < > <= == != && || ? : = , ;
-    ( ) [ ] { } _ x y k %r1 %r<8> %p1 p %tid.x %laneid WARP_SZ sm_80 0 1 4 16 0xFF 0xFF( 0f3F800000 0d3FF0000000000000 1.5
-    7.8 1e9 017 089 0x 999999999999999999999 "text" " /* */ // L: . $ $x
-""".split()
+WORDS = """
+    .version .target .address_size .global .const .shared .local .param .reg .extern .visible .weak .common .align
+    .u8 .b32 .s64 .f32 .f64 .pred .texref .v2 .v4 .entry .func .maxntid .minnctapersm .noreturn .file .loc .section
+    .pragma .alias .branchtargets .calltargets .callprototype .attribute .ptr function_name inlined_at generic
+    call call.uni bra ret add.s32 ld.global.v4.u32 mov.b64 tex.2d.v4.f32.f32 setp.lt.s32
+    @ ! ~ - + * / % & | ^ << >> < > <= == != && || ? : = , ; ( ) [ ] { } _ . $ " /* */ //
+    x y k L: $x p %r1 %r<8> %p1 %tid.x %laneid WARP_SZ sm_80 "text"
+    0 1 4 16 0xFF 0xFF( 0f3F800000 0d3FF0000000000000 1.5 7.8 1e9 017 089 0x 999999999999999999999
+"""
 fuzz = settings(
     derandomize=True,
     deadline=None,
@@ -29,10 +30,17 @@ fuzz = settings(
 )
 
 
-def parses_or_says_where(text):
+def error_of(text):
     try:
         assert isinstance(parse(text, "fuzz.ptx"), Module)
     except PtxError as error:
+        return error
+    return None
+
+
+def parses_or_says_where(text):
+    error = error_of(text)
+    if error is not None:
         lines = text.split("\n")
         assert 1 <= error.line <= len(lines)
         assert 1 <= error.column <= len(lines[error.line - 1]) + 1
@@ -46,7 +54,7 @@ def test_random_bytes(data, before):
 
 
 @settings(fuzz, max_examples=1500)
-@given(st.lists(st.sampled_from(VOCABULARY), max_size=40), st.sampled_from([HEADER, BODY]))
+@given(st.lists(st.sampled_from(WORDS.split()), max_size=40), st.sampled_from([HEADER, BODY]))
 def test_random_tokens(words, before):
     parses_or_says_where(before + " ".join(words))
 

@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from simtlab.compiled import compiled, load_i64
+from simtlab.compiled import compiled, fetch_add, load_i64, store_i64
 from simtlab.execute.barrier import release_complete
-from simtlab.execute.state import QUANTUM, Outcome, WarpStatus
+from simtlab.execute.state import N_BARRIERS, QUANTUM, SHORT_QUANTUM, Outcome, WarpStatus
 from simtlab.execute.warp import run_warp
+from simtlab.program.encode import NO_RECONVERGENCE
 
 RUNNING, DONE = int(WarpStatus.RUNNING), int(WarpStatus.DONE)
 OUT_DONE, OUT_FAULT, OUT_SERVICE = int(Outcome.DONE), int(Outcome.FAULT), int(Outcome.SERVICE)
@@ -15,14 +16,17 @@ OUT_STOPPED = int(Outcome.STOPPED)
 
 @compiled
 def run_cta(launch, code, worker, cta):
-    """Run until the CTA is done, faults, asks the host for something, or a whole pass over its warps changes nothing."""
+    """Run until the CTA is done, faults, asks the host for something, or a whole pass over its warps changes nothing.
+
+    Where CTAs communicate, a pass that changes nothing is probably a spin: passes are short then, and grow while it lasts.
+    """
     while cta.n_done < cta.n_warps:
         changes, events, ran = worker.changes, cta.events, 0
         while cta.next_warp < cta.n_warps:
             warp = cta.warps[cta.next_warp]
             if warp.status == RUNNING:
                 ran += 1
-                outcome = run_warp(launch, code, worker, cta, warp, QUANTUM)
+                outcome = run_warp(launch, code, worker, cta, warp, cta.quantum)
                 if outcome == OUT_FAULT or outcome == OUT_SERVICE:
                     return outcome
                 if outcome == OUT_DONE:
@@ -37,8 +41,86 @@ def run_cta(launch, code, worker, cta):
         if ran == 0:
             return OUT_STUCK
         if worker.changes == changes and cta.events == events:
+            cta.quantum = min(2 * cta.quantum, QUANTUM)
             return OUT_STALLED
+        cta.quantum = SHORT_QUANTUM if launch.one_by_one != 0 else QUANTUM
     return OUT_DONE
+
+
+@compiled
+def run_ctas(launch, code, worker, cta):
+    """Take CTAs of the grid one after another, in order, until there are none left or something stops one."""
+    while True:
+        if cta.active == 0:
+            number = fetch_add(launch.next_cta_address, 1)
+            if number >= launch.n_ctas:
+                return OUT_DONE
+            start(launch, cta, number)
+        outcome = run_cta(launch, code, worker, cta)
+        if outcome == OUT_DONE:
+            cta.active = 0
+        elif outcome != OUT_STALLED or launch.one_by_one != 0:
+            return outcome
+        elif look_for_cycles(cta, worker.changes):
+            return OUT_STALLED
+
+
+@compiled
+def start(launch, cta, number):
+    """Give the slot a fresh CTA: zeroed registers, shared and local memory, warps at the kernel's first instruction."""
+    cta.number = number
+    cta.active = 1
+    cta.n_warps = (launch.threads + 31) // 32
+    cta.n_done, cta.next_warp, cta.events = 0, 0, 0
+    cta.quantum = SHORT_QUANTUM if launch.one_by_one != 0 else QUANTUM
+    for b in range(N_BARRIERS):
+        barrier = cta.barriers[b]
+        barrier.arrived, barrier.expected, barrier.count, barrier.all, barrier.any = 0, 0, 0, 0, 0
+        barrier.waiting = np.uint32(0)
+    clear(cta.registers, cta.n_warps * launch.register_bytes)
+    clear(cta.shared_window.host, launch.shared_bytes)
+    clear(cta.local, 32 * cta.n_warps * launch.local_bytes)
+    for w in range(cta.n_warps):
+        start_warp(launch, cta, cta.warps[w], w)
+
+
+@compiled
+def start_warp(launch, cta, warp, w):
+    lanes = min(launch.threads - 32 * w, 32)
+    everybody = np.uint32(0xFFFFFFFF) if lanes == 32 else np.uint32((1 << lanes) - 1)
+    warp.pc, warp.reconverge, warp.depth, warp.calls = 0, NO_RECONVERGENCE, 0, 0
+    warp.mask, warp.live = everybody, everybody
+    warp.status, warp.index, warp.executed = RUNNING, w, 0
+    warp.seen_power, warp.cycling = 0, 0
+    warp.window = cta.registers + w * launch.register_bytes
+    warp.registers_end = warp.window + launch.register_bytes
+    warp.call[0].window, warp.call[0].frame = warp.window, 0
+    window = warp.local_window
+    window.first, window.length, window.lane_stride = 0, launch.local_bytes, launch.local_bytes
+    window.host, window.frame, window.changes = cta.local + 32 * w * launch.local_bytes, 0, 0
+    context = warp.context
+    context.frame, context.clock64, context.globaltimer = 0, 0, 0
+    context.parameters, context.parameter_address = launch.parameters, launch.parameter_address
+    context.warpid, context.nwarpid = w, cta.n_warps
+    context.smid, context.nsmid = cta.number % launch.n_cores, launch.n_cores
+    context.dynamic_smem_size, context.total_smem_size = launch.dynamic_shared, launch.shared_bytes
+    number, grid, block = cta.number, launch.grid, launch.block
+    context.ctaid_x = number % grid[0]
+    context.ctaid_y = number // grid[0] % grid[1]
+    context.ctaid_z = number // (grid[0] * grid[1])
+    context.nctaid_x, context.nctaid_y, context.nctaid_z = grid[0], grid[1], grid[2]
+    context.ntid_x, context.ntid_y, context.ntid_z = block[0], block[1], block[2]
+    for lane in range(32):
+        thread = 32 * w + lane
+        context.tid_x[lane] = thread % block[0]
+        context.tid_y[lane] = thread // block[0] % block[1]
+        context.tid_z[lane] = thread // (block[0] * block[1])
+
+
+@compiled
+def clear(address, size):
+    for place in range(address, address + size, 8):
+        store_i64(place, 0)
 
 
 @compiled

@@ -14,6 +14,7 @@ MAX_STACK = 512  # SIMT stack entries
 MAX_CALLS = 256  # nested calls
 N_BARRIERS = 16
 QUANTUM = 8192  # instructions a warp runs before the next one of its CTA has a turn
+SHORT_QUANTUM = 256  # … where CTAs may wait for each other
 
 
 class WarpStatus(IntEnum):
@@ -92,8 +93,12 @@ cta_t = np.dtype(
         ("number", "i8"),  # linear index in the grid
         ("n_warps", "i4"),
         ("n_done", "i4"),
+        ("active", "i4"),
+        ("quantum", "i4"),
         ("next_warp", "i4"),
         ("events", "i4"),  # barriers released and warps ended
+        ("registers", "i8"),  # host addresses of the slot's memory
+        ("local", "i8"),
         ("shared_window", window_t),
         ("shared_window_address", "i8"),
         ("barriers", barrier_t, (N_BARRIERS,)),
@@ -113,7 +118,21 @@ launch_t = np.dtype(
         ("arena", "i8"),  # host address of device address HEAP_BASE
         ("textures", "i8"),
         ("n_textures", "i8"),
-        ("stop", "i8"),
+        ("stop", "i8"),  # the host wants everybody to stop
+        ("next_cta", "i8"),
+        ("next_cta_address", "i8"),  # of the field above: host threads share it
+        ("n_ctas", "i8"),
+        ("one_by_one", "i8"),  # CTAs talk to each other: one host thread runs them all in a fixed order
+        ("grid", "i8", (3,)),
+        ("block", "i8", (3,)),
+        ("threads", "i8"),
+        ("n_cores", "i8"),  # for %smid
+        ("register_bytes", "i8"),  # of a warp
+        ("shared_bytes", "i8"),
+        ("local_bytes", "i8"),  # of a thread
+        ("parameters", "i8"),
+        ("parameter_address", "i8"),
+        ("dynamic_shared", "i8"),
     ]
 )
 

@@ -110,7 +110,7 @@ def steer(launch, code, worker, cta, warp, ins, pc, mask, executed):
         )
         warp.pc = pc + 1
         return OUT_SPENT if good else OUT_FAULT
-    if not has_room(warp) or warp.window + 2 * ins.window_bytes > warp.registers_end:
+    if not has_room(warp):
         report(worker, warp, ins, pc, lowest_lane(mask), 0, STACK_OVERFLOW)
         return OUT_FAULT
     return transfer(launch, code, worker, warp, ins, pc, mask)

@@ -78,9 +78,9 @@ class Tokens:
 
     def refuse_stray_characters(self) -> None:
         """Finds what no token can be; looking at the distinct texts only keeps this cheap."""
-        stray = [text for text in set(self.texts) if stray_problem(text)]
+        stray = {text for text in set(self.texts) if stray_problem(text)}
         if stray:
-            first = min(self.texts.index(text) for text in stray)
+            first = next(index for index, text in enumerate(self.texts) if text in stray)
             self.fail(stray_problem(self.texts[first]), first)
 
     def position(self, index: int) -> Position:

@@ -108,7 +108,7 @@ def whole(lanes: Lanes, m: Modifiers, value: ir.Value) -> ir.Value:
 
 
 def opened(lanes: Lanes, m: Modifiers, x: ir.Value, source: str) -> ir.Value:
-    """A float operand as f32 or f64 lanes; `.ftz` flushes it where it has an f32's exponents, except on the way to f16."""
+    """A float operand as f32 or f64 lanes; `.ftz` flushes f32 and bf16, except on the way to f16."""
     value = rounding.widen(lanes, x, source) if source in ("f16", "bf16") else x
     flushed = "ftz" in m and source in ("f32", "bf16") and m.types[0] != "f16"
     return rounding.flush(lanes, value) if flushed else value
@@ -134,9 +134,9 @@ def bf16_to_f32(lanes: Lanes, m: Modifiers, x: ir.Value) -> ir.Value:
     return rounding.widen(lanes, x, "bf16")
 
 
-@operation(f"cvt[.rni,.rzi,.rmi,.rpi][.ftz][.sat].{{f16.f16,bf16.bf16,f32.f32,f64.f64}}", "T0 = T1")
-@operation(f"cvt[.rn,.rz,.rm,.rp][.ftz][.sat].{{f32.f16,f32.bf16,f64.f16,f64.bf16,f64.f32}}", "T0 = T1")
-@operation(f"cvt[.rn,.rz,.rm,.rp][.ftz][.sat].{{bf16.f16,f16.bf16}}", "T0 = T1")
+@operation("cvt[.rni,.rzi,.rmi,.rpi][.ftz][.sat].{f16.f16,bf16.bf16,f32.f32,f64.f64}", "T0 = T1")
+@operation("cvt[.rn,.rz,.rm,.rp][.ftz][.sat].{f32.f16,f32.bf16,f64.f16,f64.bf16,f64.f32}", "T0 = T1")
+@operation("cvt[.rn,.rz,.rm,.rp][.ftz][.sat].{bf16.f16,f16.bf16}", "T0 = T1")
 @operation(f"cvt{TO_FLOAT}[.ftz][.sat].{{f16,bf16,f32}}.f64", "T0 = T1")
 @operation(f"cvt{TO_FLOAT}[.ftz][.sat].{{f16,bf16}}.f32", "T0 = T1")
 @operation("cvt{.rn,.rz}[.relu][.satfinite].{f16,bf16}.f32", "T0 = T1")
@@ -174,7 +174,7 @@ def to_single(lanes: Lanes, m: Modifiers, value: ir.Value) -> ir.Value:
     """f32 bits of any value."""
     single = FORMATS["f32"]
     if value.type.element == F32:
-        bits = rounding.canonical_nan(lanes, value)
+        bits = lanes.to_bits(rounding.canonical_nan(lanes, value))
     elif m.rounding == "rn":
         rounded = lanes.to_bits(rounding.to_f32(lanes, value))
         bits = lanes.b.select(rounding.is_nan(lanes, value), narrowed_nan(lanes, value), rounded)

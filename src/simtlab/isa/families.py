@@ -2,6 +2,7 @@
 
 from simtlab.isa import (
     access,
+    approx,
     atomic,
     bits,
     carry,
@@ -19,6 +20,7 @@ from simtlab.isa import (
 
 __all__ = [
     "access",
+    "approx",
     "atomic",
     "bits",
     "carry",

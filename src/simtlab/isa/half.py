@@ -2,13 +2,13 @@
 
 Every operation is computed in f64 and rounded once more to the half format, which gives the correctly rounded result:
 
-- Products are exact in f64, and so are sums of f16. A sum of bf16 that is not exact lies within 2^-44 of its larger operand,
-  relatively, and so never near the middle between two bf16.
+- Products are exact in f64, and so are sums of f16. A sum of bf16 that is not exact lies within 2^-44 of its larger
+  operand, relatively, and so never near the middle between two bf16.
 - fma.f16: let p be the exact product, c the addend, e the exponent of p + c, m a midpoint between neighbouring f16. Two
-  roundings could differ from one only if d = p + c - m is not 0 but |d| < 2^(e-53), and p + c needs more than 53 bits, so
-  e > 4. If |c| >= 2^(e-1), then c and m are multiples of 2^(e-11) and differ (m is no f16), so |p| >= 2^(e-12) and p, of 22
-  bits, is a multiple of 2^(e-33). Else |p| >= 2^(e-2) is a multiple of 2^(e-23); where p = m, |d| = |c| >= 2^-24 > 2^(e-53);
-  where not, |c| >= 2^(e-24) is a multiple of 2^(e-34). Either way d is a multiple of 2^(e-34), or larger than 2^(e-53).
+  roundings could differ from one only if d = p + c - m is not 0 but |d| < 2^(e-53), and p + c needs over 53 bits, so
+  e > 4. If |c| >= 2^(e-1), then c and m are multiples of 2^(e-11) and differ (m is no f16), so |p| >= 2^(e-12), and p,
+  of 22 bits, is a multiple of 2^(e-33). Else |p| >= 2^(e-2) is a multiple of 2^(e-23); where p = m, |d| = |c| >= 2^-24,
+  which is above 2^(e-53); where not, |c| >= 2^(e-24) is a multiple of 2^(e-34). In no case is 0 < |d| < 2^(e-53).
 - fma.bf16 has exponents for p = m and c too small to see, so its sum is rounded to odd (`sum_to_odd`).
 """
 

@@ -1,8 +1,8 @@
 """What the floating-point families share: formats, NaNs, flushing, saturation, and rounding in any direction.
 
 The results are the GPU's on every host: no NaN, no signed zero and no subnormal is left to the host's own rules.
-Round-to-nearest arithmetic on f32 and f64 uses the host's plain instructions; directed rounding sets the host's rounding
-mode around one instruction; narrower formats are rounded by integer arithmetic (`round_significand`).
+Round-to-nearest arithmetic on f32 and f64 uses the host's plain instructions; directed rounding sets its rounding mode
+around one instruction; narrower formats are rounded by integer arithmetic (`round_significand`).
 """
 
 from dataclasses import dataclass
@@ -84,9 +84,9 @@ def is_nan_bits(lanes: Lanes, bits: ir.Value, format: Format) -> ir.Value:
 
 
 def canonical_nan(lanes: Lanes, value: ir.Value) -> ir.Value:
-    """f32 lanes as bits, every NaN replaced by the one NaN of GPU arithmetic."""
-    bits = lanes.to_bits(value)
-    return lanes.b.select(is_nan(lanes, value), number(lanes, bits, FORMATS["f32"].nan), bits)
+    """f32 lanes, every NaN replaced by the one NaN of GPU arithmetic."""
+    nan = lanes.from_bits(lanes.constant(I32, FORMATS["f32"].nan), "f32")
+    return lanes.b.select(is_nan(lanes, value), nan, value)
 
 
 def canonical_nan_bits(lanes: Lanes, bits: ir.Value, format: Format) -> ir.Value:
@@ -142,7 +142,7 @@ def rectify(lanes: Lanes, value: ir.Value) -> ir.Value:
     return lanes.b.select(lanes.b.fcmp_ordered("<=", value, zero), zero, value)
 
 
-# Arithmetic in the host's formats --------------------------------------------------------------------------------------
+# Arithmetic in the host's formats -------------------------------------------------------------------------------------
 
 
 def compute(lanes: Lanes, name: str, rounding: str, *operands: ir.Value) -> ir.Value:
@@ -167,11 +167,17 @@ def _directed(lanes: Lanes, name: str, rounding: str, *operands: ir.Value) -> ir
     return result
 
 
-# Rounding to a narrower format -----------------------------------------------------------------------------------------
+# Rounding to a narrower format ----------------------------------------------------------------------------------------
 
 
 def round_significand(
-    lanes: Lanes, significand: ir.Value, leading: int, exponent: ir.Value, negative: ir.Value, target: Format, rounding: str
+    lanes: Lanes,
+    significand: ir.Value,
+    leading: int,
+    exponent: ir.Value,
+    negative: ir.Value,
+    target: Format,
+    rounding: str,
 ) -> ir.Value:
     """The magnitude bits, in `target`, of significand · 2^(exponent - leading).
 
@@ -283,7 +289,7 @@ def to_f32(lanes: Lanes, value: ir.Value) -> ir.Value:
     return lanes.b.fptrunc(value, vector(F32))
 
 
-# Operations on bits ----------------------------------------------------------------------------------------------------
+# Operations on bits ---------------------------------------------------------------------------------------------------
 
 
 def negated(lanes: Lanes, bits: ir.Value, format: Format) -> ir.Value:

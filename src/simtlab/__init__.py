@@ -1,0 +1,47 @@
+"""simtlab: a GPU microarchitecture lab in Python.
+
+    import simtlab as sl
+    gpu = sl.Gpu()
+    mod = gpu.compile("saxpy.cu")
+    run = mod["saxpy"](grid, block, [n, a, x, y])
+
+Names are imported on first use, so that `import simtlab` costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from simtlab.errors import CompileError, Deadlock, DeviceFault, LaunchError, PtxError, SimtlabError
+    from simtlab.host.array import DeviceArray
+    from simtlab.host.gpu import Gpu
+    from simtlab.host.launch import Run
+    from simtlab.host.module import Module
+
+_HOMES = {
+    "Gpu": "simtlab.host.gpu",
+    "Module": "simtlab.host.module",
+    "DeviceArray": "simtlab.host.array",
+    "Run": "simtlab.host.launch",
+    "SimtlabError": "simtlab.errors",
+    "CompileError": "simtlab.errors",
+    "PtxError": "simtlab.errors",
+    "LaunchError": "simtlab.errors",
+    "DeviceFault": "simtlab.errors",
+    "Deadlock": "simtlab.errors",
+}
+__all__ = [
+    "CompileError", "Deadlock", "DeviceArray", "DeviceFault", "Gpu", "LaunchError", "Module", "PtxError", "Run",
+    "SimtlabError",
+]  # fmt: skip
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'simtlab' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

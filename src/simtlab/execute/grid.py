@@ -1,0 +1,210 @@
+"""Run a grid: CTAs on all host cores where they are independent, one after another in a fixed order where they are not."""
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as NotYet
+from functools import cache
+
+import numpy as np
+
+from simtlab.execute.cta import look_for_cycles, run_ctas
+from simtlab.execute.state import FaultCode, Outcome, cta_t, launch_t, warp_t, window_t, worker_t
+from simtlab.program.action import Action, Service, Space
+from simtlab.program.context import fill_lanes
+from simtlab.program.program import Program
+
+MAX_RESIDENT_THREADS = 2048  # of a core; how many CTAs can be under way at once follows from it
+MAX_RESIDENT_CTAS = 32  # of a core
+N_CORES = 132  # as many as an H200 has
+POLL_SECONDS = 0.2  # how often the waiting thread looks for Ctrl-C
+
+
+def default_threads() -> int:
+    """`$SIMTLAB_THREADS`, or one for each core this process may use."""
+    chosen = os.environ.get("SIMTLAB_THREADS")
+    return max(1, int(chosen)) if chosen else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, thread_name_prefix="simtlab")
+
+
+def ctas_communicate(program: Program) -> bool:
+    """Whether CTAs may see each other's work: then only one order of running them gives the same bytes each time.
+
+    Atomics in global memory, volatile and ordered accesses, and the device heap are the ways to communicate.
+    """
+    ordered = {"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"}
+    for instruction in program.lowered:
+        private = instruction.space in (Space.SHARED, Space.LOCAL)
+        if instruction.action == Action.ATOMIC and not private:
+            return True
+        if instruction.action in (Action.LOAD, Action.STORE) and not private:
+            if ordered & set(instruction.origin.modifiers):
+                return True
+        if instruction.action == Action.SERVICE and instruction.values[0] in (Service.MALLOC, Service.FREE):
+            return True
+    return False
+
+
+class Slot:
+    """Room for one CTA at a time: its record and the memory behind it."""
+
+    def __init__(self, launch: np.ndarray):
+        self.record = np.zeros(1, cta_t).view(np.recarray)
+        shape = launch[0]
+        warps = int(-(-shape.threads // 32))
+        self.registers = aligned_bytes(warps * int(shape.register_bytes))
+        self.shared = aligned_bytes(max(int(shape.shared_bytes), 8) + 8)
+        self.local = aligned_bytes(32 * warps * int(shape.local_bytes) + 8)
+        cta = self.record[0]
+        cta.registers, cta.local = self.registers.ctypes.data, self.local.ctypes.data
+        cta.shared_window.host = self.shared.ctypes.data
+        cta.shared_window.length = shape.shared_bytes
+        base = self.record.ctypes.data
+        cta.shared_window_address = base + _offset(cta_t, "shared_window")
+        for w in range(warps):
+            warp = cta.warps[w]
+            address = base + _offset(cta_t, "warps") + w * warp_t.itemsize
+            warp.context_address = address + _offset(warp_t, "context")
+            warp.local_window_address = address + _offset(warp_t, "local_window")
+        fill_lanes(self.record["warps"]["context"])
+
+    @property
+    def cta(self) -> np.record:
+        return self.record[0]
+
+
+class Worker:
+    """One host thread's part: what it has run, and its cached memory windows."""
+
+    def __init__(self, program: Program):
+        self.record = np.zeros(1, worker_t).view(np.recarray)
+        self.windows = np.zeros(len(program.code), window_t)
+        self.record[0].windows = self.windows.ctypes.data
+
+
+class GridRun:
+    """One launch under way. `serve(slot, worker)` does what a kernel asks of the host."""
+
+    def __init__(self, program: Program, launch: np.ndarray, serve: Callable[[Slot, Worker], None]):
+        self.program, self.launch, self.serve = program, launch, serve
+        self.lock = threading.Lock()
+        self.workers: list[Worker] = []
+        self.faults: list[tuple[Slot, Worker]] = []
+        self.stuck: list[Slot] = []
+        self.stopped = False
+
+    @property
+    def executed(self) -> int:
+        return sum(int(worker.record[0].executed) for worker in self.workers)
+
+    def run(self, threads: int) -> None:
+        """Run the whole grid. Afterwards `faults` and `stuck` say what went wrong, if anything."""
+        shape = self.launch[0]
+        shape.one_by_one = ctas_communicate(self.program)
+        tasks: list[Callable[[], None]] = [self._one_by_one]
+        if not shape.one_by_one:
+            tasks = [self._independently] * min(threads, int(shape.n_ctas))
+        self._wait([_pool(max(threads, 1)).submit(task) for task in tasks])
+
+    def _wait(self, futures: list[Future]) -> None:
+        try:
+            for future in futures:
+                while True:
+                    try:
+                        future.result(timeout=POLL_SECONDS)
+                        break
+                    except NotYet:
+                        continue
+        except BaseException:
+            self.launch[0].stop = 1
+            for future in futures:
+                future.exception()
+            raise
+
+    def _hire(self) -> Worker:
+        worker = Worker(self.program)
+        with self.lock:
+            self.workers.append(worker)
+        return worker
+
+    def _step(self, worker: Worker, slot: Slot) -> Outcome:
+        """Run the slot until something other than a request to the host comes up."""
+        while True:
+            outcome = Outcome(run_ctas(self.launch[0], self.program.code, worker.record[0], slot.record[0]))
+            if outcome != Outcome.SERVICE:
+                return outcome
+            with self.lock:
+                self.serve(slot, worker)
+            if worker.record[0].fault != FaultCode.NONE:
+                return Outcome.FAULT
+
+    def _independently(self) -> None:
+        worker, slot = self._hire(), Slot(self.launch)
+        outcome = self._step(worker, slot)
+        if outcome in (Outcome.FAULT, Outcome.STUCK, Outcome.STALLED):
+            self._give_up(outcome, worker, slot)
+
+    def _give_up(self, outcome: Outcome, worker: Worker, slot: Slot) -> None:
+        """Nobody starts another CTA; those under way finish, so that the lowest CTA's trouble is the one reported."""
+        with self.lock:
+            self.launch[0].next_cta = self.launch[0].n_ctas
+            if outcome == Outcome.FAULT:
+                self.faults.append((slot, worker))
+            else:
+                self.stuck.append(slot)
+
+    def _one_by_one(self) -> None:
+        """A CTA that stalls (it spins, waiting for another one) is parked while others run, and tried again in turn."""
+        shape = self.launch[0]
+        per_core = max(1, min(MAX_RESIDENT_CTAS, MAX_RESIDENT_THREADS // max(int(shape.threads), 1)))
+        resident_limit = N_CORES * per_core
+        worker, parked = self._hire(), deque[Slot]()
+        slot = Slot(self.launch)
+        repeating = 0
+        while True:
+            outcome = self._step(worker, slot)
+            if outcome in (Outcome.FAULT, Outcome.STUCK):
+                self._give_up(outcome, worker, slot)
+                return
+            if outcome == Outcome.STOPPED:
+                return
+            if outcome == Outcome.DONE:
+                repeating = 0
+                if not parked:
+                    return
+                slot = parked.popleft()
+                continue
+            repeating = repeating + 1 if look_for_cycles(slot.record[0], worker.record[0].changes) else 0
+            parked.append(slot)
+            if len(parked) < resident_limit and shape.next_cta < shape.n_ctas:
+                slot, repeating = Slot(self.launch), 0
+            elif repeating >= len(parked):
+                self.stuck = list(parked)
+                return
+            else:
+                slot = parked.popleft()
+
+
+def aligned_bytes(size: int) -> np.ndarray:
+    """Host memory at a 64-byte boundary."""
+    block = np.empty(size + 128, np.uint8)
+    start = -block.ctypes.data % 64
+    return block[start : start + size + 64]
+
+
+def _offset(dtype: np.dtype, field: str) -> int:
+    assert dtype.fields is not None
+    return dtype.fields[field][1]
+
+
+def new_launch() -> np.ndarray:
+    """A launch record, its shared counter in place."""
+    launch = np.zeros(1, launch_t).view(np.recarray)
+    launch[0].next_cta_address = launch.ctypes.data + _offset(launch_t, "next_cta")
+    return launch

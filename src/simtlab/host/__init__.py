@@ -1,0 +1,1 @@
+"""The host's view of a GPU: memory, modules, launches."""

@@ -1,0 +1,105 @@
+"""A GPU as the host sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simtlab.errors import SimtlabError
+from simtlab.execute.grid import default_threads
+from simtlab.frontend.cuda import compile_cuda
+from simtlab.frontend.parser import parse
+from simtlab.host.array import DeviceArray
+from simtlab.host.memory import DEFAULT_BYTES, DeviceMemory
+from simtlab.host.module import Module
+from simtlab.host.texture import Textures
+
+STACK_BYTES = 16 * 1024  # local memory of a thread whose calls have no deepest chain
+
+
+class Gpu:
+    """A GPU without time: it runs kernels and gives the bits a real one gives.
+
+    `threads` is how many host threads run CTAs; it changes how long a launch takes, never what it computes.
+    """
+
+    def __init__(
+        self, *, threads: int | None = None, memory_bytes: int = DEFAULT_BYTES, stack_bytes: int = STACK_BYTES
+    ):
+        self.threads = default_threads() if threads is None else threads
+        if self.threads < 1:
+            raise SimtlabError(f"threads is {threads}; at least one is needed")
+        self.memory = DeviceMemory(memory_bytes)
+        self.textures = Textures(self.memory)
+        self.stack_bytes = -(-stack_bytes // 16) * 16
+        self._kept: Any = None
+
+    # Programs ---------------------------------------------------------------------------------------------------------
+
+    def compile(
+        self,
+        source: str | PathLike,
+        options: Sequence[str] = (),
+        include_paths: Sequence[str] = (),
+        names: Sequence[str] = (),
+    ) -> Module:
+        """Compile CUDA C++, given as text or as a path. `names` are template instances wanted, such as "scale<float>"."""
+        text, name = read_source(source, "kernel.cu")
+        paths = [*include_paths, *([str(Path(name).parent)] if Path(name).exists() else [])]
+        compiled = compile_cuda(text, name, options=options, include_paths=paths, name_expressions=names)
+        return Module(self, parse(compiled.ptx, f"{Path(name).stem}.ptx"), compiled.names)
+
+    def load(self, source: str | PathLike) -> Module:
+        """Load PTX, given as text or as a path."""
+        text, name = read_source(source, "PTX")
+        return Module(self, parse(text, name))
+
+    # Memory -----------------------------------------------------------------------------------------------------------
+
+    def array(self, values: Any, dtype: Any = None, label: str = "") -> DeviceArray:
+        """Copy a NumPy array (or what makes one) to the device."""
+        values = np.ascontiguousarray(values, dtype)
+        array = self.empty(values.shape, values.dtype, label)
+        array[...] = values
+        return array
+
+    def empty(self, shape: int | Sequence[int], dtype: Any = "f4", label: str = "") -> DeviceArray:
+        """Device memory with whatever was in it."""
+        shape = (int(shape),) if isinstance(shape, int | np.integer) else tuple(int(n) for n in shape)
+        dtype = np.dtype(dtype)
+        allocation = self.memory.allocate(int(np.prod(shape, dtype=np.int64)) * dtype.itemsize, label)
+        self.memory.mark_used(allocation)
+        return DeviceArray(self.memory, allocation, shape, dtype)
+
+    def zeros(self, shape: int | Sequence[int], dtype: Any = "f4", label: str = "") -> DeviceArray:
+        """Device memory filled with zeros."""
+        shape = (int(shape),) if isinstance(shape, int | np.integer) else tuple(int(n) for n in shape)
+        dtype = np.dtype(dtype)
+        allocation = self.memory.allocate(int(np.prod(shape, dtype=np.int64)) * dtype.itemsize, label)
+        self.memory.clear(allocation)
+        return DeviceArray(self.memory, allocation, shape, dtype)
+
+    def texture(self, values: Any, **options: Any) -> Any:
+        """A texture object over an image; see `simtlab.host.texture.Textures.create` for the options."""
+        return self.textures.create(values, **options)
+
+    def keep_during_launch(self, buffer: np.ndarray) -> None:
+        """Hold on to memory that compiled code reads by address."""
+        self._kept = buffer
+
+
+def read_source(source: str | PathLike, default_name: str) -> tuple[str, str]:
+    """Program text and the name to call it by: a path is read, text with a line break or a brace is taken as it is."""
+    if isinstance(source, str) and ("\n" in source or "{" in source or ";" in source):
+        return source, default_name
+    path = Path(source)
+    try:
+        return path.read_text(), str(path)
+    except OSError as error:
+        raise SimtlabError(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise SimtlabError(f"{path} is not a text file") from None

@@ -1,0 +1,134 @@
+"""Launch a kernel: check the request, run the grid, turn what went wrong into a message."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simtlab.errors import LaunchError
+from simtlab.execute.grid import N_CORES, GridRun, aligned_bytes, new_launch
+from simtlab.host.arguments import pack
+from simtlab.host.faults import explain_deadlock, explain_fault
+from simtlab.host.services import Services
+from simtlab.program.program import Program
+
+if TYPE_CHECKING:
+    from simtlab.host.gpu import Gpu
+
+MAX_THREADS = 1024
+MAX_BLOCK = (1024, 1024, 64)
+MAX_GRID = (2**31 - 1, 65535, 65535)
+MAX_SHARED_BYTES = 227 * 1024  # what one CTA can have on the largest machine
+RECURSIVE_WINDOW_BYTES = 256 * 1024  # registers of a warp whose calls have no deepest chain
+
+
+@dataclass
+class Run:
+    """What a launch did."""
+
+    kernel: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    instructions: int  # warp instructions executed
+    printed: str = field(default="", repr=False)  # what the kernel printed, in order of block and time
+
+
+def launch(
+    gpu: Gpu,
+    program: Program,
+    grid: int | Sequence[int],
+    block: int | Sequence[int],
+    arguments: Sequence[Any],
+    shared: int,
+) -> Run:
+    """Run a kernel to its end."""
+    grid, block = triple(grid, "grid", MAX_GRID), triple(block, "block", MAX_BLOCK)
+    check(program, block, shared)
+    parameters = pack(program, arguments)
+    record, kept = prepare(gpu, program, grid, block, shared, parameters)
+    services = Services(gpu, program)
+    run = GridRun(program, record, services.serve)
+    try:
+        run.run(gpu.threads)
+    finally:
+        for allocation in kept:
+            gpu.memory.free(allocation.start)
+        services.show()
+    if run.faults:
+        raise explain_fault(gpu, program, run, services)
+    if run.stuck:
+        raise explain_deadlock(program, run.stuck)
+    return Run(program.name, grid, block, run.executed, services.text())
+
+
+def triple(size: int | Sequence[int], what: str, limits: tuple[int, int, int]) -> tuple[int, int, int]:
+    """A grid or block size as three numbers, each within its limit."""
+    given = (size,) if isinstance(size, int | np.integer) else tuple(size)
+    if not 1 <= len(given) <= 3 or not all(isinstance(n, int | np.integer) for n in given):
+        raise LaunchError(f"{what} must be one to three integers, not {size!r}")
+    x, y, z = (*map(int, given), 1, 1)[:3]
+    for axis, n, limit in zip("xyz", (x, y, z), limits, strict=True):
+        if not 1 <= n <= limit:
+            raise LaunchError(f"{what}.{axis} is {n}; it must lie between 1 and {limit}")
+    return x, y, z
+
+
+def check(program: Program, block: tuple[int, int, int], shared: int) -> None:
+    """Refuse what cannot run on any machine."""
+    threads = block[0] * block[1] * block[2]
+    if threads > MAX_THREADS:
+        raise LaunchError(f"a block of {block} has {threads} threads; at most {MAX_THREADS} are possible")
+    directives = program.kernel.directives
+    required = directives.get("reqntid")
+    if required and tuple((*required, 1, 1)[:3]) != block:
+        raise LaunchError(f"kernel '{program.name}' requires blocks of {required}, not {block}")
+    limit = int(np.prod(directives.get("maxntid", (MAX_THREADS,)), dtype=np.int64))
+    if threads > limit:
+        raise LaunchError(f"kernel '{program.name}' allows at most {limit} threads a block, not {threads}")
+    if shared < 0:
+        raise LaunchError(f"shared is {shared}; it must not be negative")
+    total = program.static_shared_bytes + shared
+    if total > MAX_SHARED_BYTES:
+        parts = f"{program.static_shared_bytes} static and {shared} dynamic"
+        raise LaunchError(f"kernel '{program.name}' needs {total} bytes of shared memory ({parts}); "
+                          f"at most {MAX_SHARED_BYTES} are possible")  # fmt: skip
+
+
+def prepare(
+    gpu: Gpu,
+    program: Program,
+    grid: tuple[int, int, int],
+    block: tuple[int, int, int],
+    shared: int,
+    parameters: np.ndarray,
+) -> tuple[np.ndarray, list]:
+    """The launch record, and allocations that live as long as the launch."""
+    record = new_launch()
+    row = record[0]
+    kept = []
+    buffer = aligned_bytes(len(parameters))
+    buffer[: len(parameters)] = parameters
+    gpu.keep_during_launch(buffer)
+    if program.takes_parameter_address:
+        allocation = gpu.memory.allocate(len(parameters), f"parameters of {program.name}", writable=False)
+        gpu.memory.bytes(allocation.start, len(parameters))[:] = parameters
+        row.parameter_address = allocation.start
+        kept.append(allocation)
+    allocations, textures = gpu.memory.table(), gpu.textures.table()
+    row.code_address = program.code.ctypes.data
+    row.targets, row.entries, row.n_entries = program.targets.ctypes.data, program.entries.ctypes.data, len(program.entries)
+    row.allocations, row.n_allocations = allocations.ctypes.data, len(gpu.memory)
+    row.textures, row.n_textures = textures.ctypes.data, len(textures)
+    row.arena = gpu.memory.arena.ctypes.data
+    row.grid, row.block = grid, block
+    row.threads, row.n_ctas = int(np.prod(block)), int(np.prod(np.array(grid, np.int64)))
+    row.n_cores = N_CORES
+    depth = program.depth
+    row.register_bytes = RECURSIVE_WINDOW_BYTES if depth.recursive else depth.window_bytes
+    row.local_bytes = max(gpu.stack_bytes, depth.local_bytes) if depth.recursive else depth.local_bytes
+    row.shared_bytes, row.dynamic_shared = program.static_shared_bytes + shared, shared
+    row.parameters = buffer.ctypes.data
+    return record, kept

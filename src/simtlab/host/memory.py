@@ -1,0 +1,147 @@
+"""Device memory: one address space in a lazily committed arena, and the allocations every access is checked against."""
+
+import mmap
+from bisect import bisect_right, insort
+from dataclasses import dataclass
+
+import numpy as np
+
+from simtlab.errors import LaunchError, SimtlabError
+from simtlab.execute.memory import HEAP_BASE
+from simtlab.execute.state import allocation_t
+
+ALIGN = 256
+GUARD = 256  # bytes that belong to nobody between two allocations
+DEFAULT_BYTES = 16 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """A piece of device memory: [start, start + size)."""
+
+    start: int
+    size: int
+    label: str
+    writable: bool
+
+    @property
+    def end(self) -> int:
+        return self.start + self.size
+
+
+class DeviceMemory:
+    """The arena costs address space until it is touched; freed memory goes back to the system."""
+
+    def __init__(self, size: int = DEFAULT_BYTES):
+        self.size = size
+        private = getattr(mmap, "MAP_PRIVATE", 2) | getattr(mmap, "MAP_ANONYMOUS", 0x20)
+        try:
+            self._map = mmap.mmap(-1, size, flags=private | getattr(mmap, "MAP_NORESERVE", 0))
+        except (OSError, ValueError) as error:
+            raise SimtlabError(f"cannot reserve {size >> 20} MiB of address space for device memory: {error}") from None
+        self.arena = np.frombuffer(self._map, np.uint8)
+        self._starts: list[int] = []
+        self._allocations: dict[int, Allocation] = {}
+        self._fresh_from = HEAP_BASE  # memory from here on was never used, so it reads as zeros
+        self._table: np.ndarray | None = None
+
+    def allocate(self, size: int, label: str = "", writable: bool = True) -> Allocation:
+        """A new allocation at a 256-byte boundary; its contents are whatever was there."""
+        if size < 0:
+            raise LaunchError(f"cannot allocate {size} bytes")
+        start = self._gap(size)
+        if start + size > HEAP_BASE + self.size:
+            used = sum(a.size for a in self._allocations.values())
+            raise LaunchError(f"out of device memory: {size} bytes wanted, {used} of {self.size} in use")
+        allocation = Allocation(start, size, label, writable)
+        insort(self._starts, start)
+        self._allocations[start] = allocation
+        self._table = None
+        return allocation
+
+    def _gap(self, size: int) -> int:
+        """Past the last allocation while that is cheap, else the first gap that is wide enough."""
+        last = self._allocations[self._starts[-1]] if self._starts else None
+        start = HEAP_BASE + ALIGN if last is None else _align(last.end + GUARD)
+        if start + size <= HEAP_BASE + self.size // 2:
+            return start
+        candidate = HEAP_BASE + ALIGN
+        for begin in self._starts:
+            if candidate + size + GUARD <= begin:
+                return candidate
+            candidate = _align(self._allocations[begin].end + GUARD)
+        return candidate
+
+    def free(self, start: int) -> None:
+        allocation = self._allocations.pop(start, None)
+        if allocation is None:
+            raise SimtlabError(f"free of {start:#x}, which is not the start of an allocation ({self.describe(start)})")
+        self._starts.remove(start)
+        self._table = None
+        page = mmap.PAGESIZE
+        first = -(-(start - HEAP_BASE) // page) * page
+        length = (allocation.end - HEAP_BASE) // page * page - first
+        if length > 0 and hasattr(self._map, "madvise") and hasattr(mmap, "MADV_DONTNEED"):
+            self._map.madvise(mmap.MADV_DONTNEED, first, length)
+
+    def clear(self, allocation: Allocation) -> None:
+        """Zeros; memory that was never used needs no touching."""
+        if allocation.start < self._fresh_from:
+            self.bytes(allocation.start, min(allocation.size, self._fresh_from - allocation.start))[:] = 0
+        self.mark_used(allocation)
+
+    def mark_used(self, allocation: Allocation) -> None:
+        self._fresh_from = max(self._fresh_from, allocation.end)
+
+    def bytes(self, start: int, size: int) -> np.ndarray:
+        """The arena's bytes at a device address, without copying."""
+        return self.arena[start - HEAP_BASE : start - HEAP_BASE + size]
+
+    def find(self, address: int) -> Allocation | None:
+        at = bisect_right(self._starts, address) - 1
+        if at >= 0:
+            allocation = self._allocations[self._starts[at]]
+            if address < allocation.end:
+                return allocation
+        return None
+
+    def table(self) -> np.ndarray:
+        """All allocations in order of address, as the executor searches them."""
+        if self._table is None:
+            table = np.zeros(max(len(self._starts), 1), allocation_t)
+            for row, start in zip(table, self._starts, strict=False):
+                allocation = self._allocations[start]
+                row["start"], row["end"], row["writable"] = start, allocation.end, allocation.writable
+            self._table = table
+        return self._table
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    def describe(self, address: int) -> str:
+        """The nearest allocation to an address, and how far off it is."""
+        if not self._starts:
+            return "nothing is allocated"
+        at = bisect_right(self._starts, address)
+        around = [self._allocations[start] for start in self._starts[max(at - 1, 0) : at + 1]]
+        nearest = min(around, key=lambda a: a.start - address if address < a.start else max(0, address - a.end + 1))
+        name = f" '{nearest.label}'" if nearest.label else ""
+        what = f"allocation{name} of {nearest.size} bytes at {nearest.start:#x}"
+        if address < nearest.start:
+            return f"{nearest.start - address} bytes before the {what}"
+        if address >= nearest.end:
+            past = address - nearest.end
+            return f"{past} bytes past the end of the {what}" if past else f"right at the end of the {what}"
+        return f"{address - nearest.start} bytes into the {what}"
+
+    def read_string(self, address: int, limit: int = 65536) -> str:
+        """A C string in device memory, up to the end of its allocation."""
+        allocation = self.find(address)
+        if allocation is None:
+            return f"<bad pointer {address:#x}>"
+        raw = self.bytes(address, min(allocation.end - address, limit)).tobytes()
+        return raw.split(b"\0", 1)[0].decode("utf-8", "replace")
+
+
+def _align(value: int) -> int:
+    return -(-value // ALIGN) * ALIGN

@@ -1,0 +1,124 @@
+"""What kernels ask of the host: printing, asserting, allocating."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simtlab.errors import LaunchError
+from simtlab.execute.grid import Slot, Worker
+from simtlab.execute.state import FaultCode
+from simtlab.host.printf import format_printf
+from simtlab.isa.spaces import LOCAL_BASE, LOCAL_BYTES, SHARED_BASE, SHARED_BYTES
+from simtlab.program.action import Service
+from simtlab.program.program import Program
+
+if TYPE_CHECKING:
+    from simtlab.host.gpu import Gpu
+
+MOST_ARGUMENT_BYTES = 512
+
+
+class Services:
+    """The requests of one launch. Printed text is shown when the launch ends, block by block."""
+
+    def __init__(self, gpu: Gpu, program: Program):
+        self.gpu, self.program = gpu, program
+        self._printed: list[tuple[int, int, str]] = []
+        self.failure = ""
+
+    def serve(self, slot: Slot, worker: Worker) -> None:
+        """Do what the warp's call asks, lane by lane, and let the warp go on after it."""
+        record = worker.record[0]
+        warp = slot.cta.warps[int(record.service_warp)]
+        instruction = self.program.code[int(warp.pc)]
+        service = Service(int(instruction.detail))
+        for lane in range(32):
+            if int(record.service_mask) >> lane & 1 and not self._serve_lane(service, slot, warp, instruction, lane):
+                record.fault, record.fault_pc = FaultCode.TRAP, warp.pc
+                record.fault_warp, record.fault_lane = record.service_warp, lane
+                return
+        warp.pc += 1
+
+    def _serve_lane(self, service: Service, slot: Slot, warp: np.record, instruction: np.record, lane: int) -> bool:
+        frame = Frame(self.gpu, slot, warp, lane)
+        places = [int(place) for place in instruction.operands]
+        if service == Service.VPRINTF:
+            text, count = format_printf(frame.read_string(frame.word(places[1])), frame, frame.word(places[2]))
+            self._printed.append((int(slot.cta.number), len(self._printed), text))
+            frame.store(places[0], count, 4)
+        elif service == Service.ASSERT_FAIL:
+            message, file, function = (frame.read_string(frame.word(places[k])) for k in (0, 1, 3))
+            line = frame.word(places[2]) & 0xFFFFFFFF
+            self.failure = f"assertion '{message}' failed ({file}:{line}, {function})"
+            return False
+        elif service == Service.MALLOC:
+            frame.store(places[0], self._allocate(frame.word(places[1])), 8)
+        elif service == Service.FREE:
+            return self._free(frame.word(places[0]))
+        return True
+
+    def _allocate(self, size: int) -> int:
+        try:
+            allocation = self.gpu.memory.allocate(size, "device malloc")
+        except LaunchError:
+            return 0
+        self.gpu.memory.clear(allocation)
+        return allocation.start
+
+    def _free(self, address: int) -> bool:
+        allocation = self.gpu.memory.find(address)
+        if address == 0:
+            return True
+        if allocation is None or allocation.start != address or allocation.label != "device malloc":
+            self.failure = f"free of {address:#x}, which malloc did not give ({self.gpu.memory.describe(address)})"
+            return False
+        self.gpu.memory.free(address)
+        return True
+
+    def text(self) -> str:
+        return "".join(text for _, _, text in sorted(self._printed))
+
+    def show(self) -> None:
+        """Print what the kernel printed."""
+        if self._printed:
+            sys.stdout.write(self.text())
+            sys.stdout.flush()
+
+
+class Frame:
+    """One thread's memory, as a service sees it."""
+
+    def __init__(self, gpu: Gpu, slot: Slot, warp: np.record, lane: int):
+        self.gpu, self.slot, self.warp = gpu, slot, warp
+        window = warp.local_window
+        thread = (int(warp.index) * 32 + lane) * int(window.length)
+        self.local = slot.local[thread : thread + int(window.length)]
+        self.base = int(warp.context.frame)
+
+    def word(self, place: int) -> int:
+        """A 64-bit argument at a frame offset."""
+        return int.from_bytes(self.local[self.base + place : self.base + place + 8].tobytes(), "little")
+
+    def store(self, place: int, value: int, size: int) -> None:
+        raw = (value & ((1 << 8 * size) - 1)).to_bytes(size, "little")
+        self.local[self.base + place : self.base + place + size] = np.frombuffer(raw, np.uint8)
+
+    def read(self, address: int, size: int) -> bytes:
+        """Bytes at a generic address, as many as there are up to `size`."""
+        if LOCAL_BASE <= address < LOCAL_BASE + LOCAL_BYTES:
+            start = address - LOCAL_BASE
+            return self.local[start : start + size].tobytes()
+        if SHARED_BASE <= address < SHARED_BASE + SHARED_BYTES:
+            start = address - SHARED_BASE
+            return self.slot.shared[start : min(start + size, int(self.slot.cta.shared_window.length))].tobytes()
+        allocation = self.gpu.memory.find(address)
+        if allocation is None:
+            return b""
+        return self.gpu.memory.bytes(address, min(size, allocation.end - address)).tobytes()
+
+    def read_string(self, address: int) -> str:
+        raw = self.read(address, 1 << 16)
+        return raw.split(b"\0", 1)[0].decode("utf-8", "replace") if raw else f"<bad pointer {address:#x}>"
