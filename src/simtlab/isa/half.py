@@ -1,9 +1,10 @@
 """Half-precision arithmetic: f16 and bf16, one to a register or two (x2).
 
-Every operation is computed in f64 and rounded once more to the half format, which gives the correctly rounded result:
+Every operation is computed in a wider format and rounded once more to the half. The result is the correctly rounded one:
 
-- Products are exact in f64, and so are sums of f16. A sum of bf16 that is not exact lies within 2^-44 of its larger
-  operand, relatively, and so never near the middle between two bf16.
+- add and sub in f32, whose 24 bits are twice an f16's 11 and two more: a sum that is not exact there is never too near
+  to the middle between two halves (Figueroa, When is double rounding innocuous?, 1995), and a subnormal sum is exact.
+- mul is exact: f16 in f32 (22 bits, at least 2^-48), bf16 in f64 (16 bits, down to 2^-266). fma is computed in f64.
 - fma.f16: let p be the exact product, c the addend, e the exponent of p + c, m a midpoint between neighbouring f16. Two
   roundings could differ from one only if d = p + c - m is not 0 but |d| < 2^(e-53), and p + c needs over 53 bits, so
   e > 4. If |c| >= 2^(e-1), then c and m are multiples of 2^(e-11) and differ (m is no f16), so |p| >= 2^(e-12), and p,
@@ -88,12 +89,14 @@ def arithmetic(lanes: Lanes, m: Modifiers, name: str, *operands: ir.Value) -> ir
     def build(*halves: ir.Value) -> ir.Value:
         if "ftz" in m:
             halves = tuple(rounding.flush_bits(lanes, x, FORMATS[type]) for x in halves)
-        exact = (rounding.to_f64(lanes, rounding.widen(lanes, x, type)) for x in halves)
+        wide = [rounding.widen(lanes, x, type) for x in halves]
+        if name == "fma" or (name, type) == ("fmul", "bf16"):
+            wide = [rounding.to_f64(lanes, x) for x in wide]
         if (name, type) == ("fma", "bf16"):
-            x, y, z = exact
+            x, y, z = wide
             result = sum_to_odd(lanes, lanes.b.fmul(x, y), z)
         else:
-            result = rounding.compute(lanes, name, "rn", *exact)
+            result = rounding.compute(lanes, name, "rn", *wide)
         if "sat" in m:
             result = rounding.saturate(lanes, result)
         if "relu" in m:
@@ -104,7 +107,7 @@ def arithmetic(lanes: Lanes, m: Modifiers, name: str, *operands: ir.Value) -> ir
 
 
 def rounded_half(lanes: Lanes, m: Modifiers, result: ir.Value) -> ir.Value:
-    """f64 lanes to the nearest half of the instruction's type, flushed where it says so."""
+    """f32 or f64 lanes to the nearest half of the instruction's type, flushed where it says so."""
     format = FORMATS[half_type(m.type)]
     bits = lanes.b.trunc(rounding.narrow(lanes, result, format, "rn"), vector(I16))
     return rounding.flush_bits(lanes, bits, format) if "ftz" in m else bits

@@ -314,5 +314,3 @@ def _order(lanes: Lanes, bits: ir.Value) -> ir.Value:
     width = bits.type.element.width
     sign = b.ashr(bits, number(lanes, bits, width - 1))
     return b.xor(bits, b.lshr(sign, number(lanes, bits, 1)))
-
-

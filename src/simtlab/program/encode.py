@@ -5,11 +5,11 @@ from enum import IntEnum
 import numpy as np
 
 from simtlab.frontend import ast
-from simtlab.isa.shape import DOUBLE, FRAME, NOT_PREDICATE, PREDICATE, SINK, WORD, Shape
+from simtlab.isa.shape import DOUBLE, FRAME, NOT_PREDICATE, SINK, WORD, Shape
 from simtlab.program.action import Action
 from simtlab.program.cfg import EXIT
 from simtlab.program.forms import encode_barrier, encode_surface, encode_texture
-from simtlab.program.function import REGISTER_BYTES, FunctionCode
+from simtlab.program.function import FunctionCode
 from simtlab.program.lower import Lowered
 from simtlab.program.operand import NO_REGISTER, Operand
 
@@ -135,7 +135,4 @@ def _offset(operand: Operand, function: FunctionCode) -> int:
     """What the operand array holds: a byte offset in the register window, or the operand's own number."""
     if operand.register == NO_REGISTER:
         return operand.value
-    place = function.allocation.place[operand.register]
-    if operand.kind in (PREDICATE, NOT_PREDICATE):
-        return function.allocation.registers * REGISTER_BYTES + 4 * place
-    return place * REGISTER_BYTES
+    return function.allocation.storage[operand.register]

@@ -8,7 +8,7 @@ from simtlab.program.cfg import ControlFlowGraph, Flow
 from simtlab.program.frame import Frame, align_up
 from simtlab.program.liveness import Usage
 from simtlab.program.lower import FunctionLowering, Lowered, Symbols
-from simtlab.program.operand import NO_REGISTER
+from simtlab.program.operand import NO_REGISTER, register_kind
 from simtlab.program.registers import Allocation, allocate
 from simtlab.program.special_forms import (
     entry_origin,
@@ -17,9 +17,6 @@ from simtlab.program.special_forms import (
     plan_outgoing,
     store_register_results,
 )
-
-REGISTER_BYTES = 128  # 32 lanes of 32 bits
-
 
 @dataclass
 class FunctionCode:
@@ -35,8 +32,7 @@ class FunctionCode:
 
     @property
     def window_bytes(self) -> int:
-        size = self.allocation.registers * REGISTER_BYTES + 4 * self.allocation.predicates
-        return max(align_up(size, REGISTER_BYTES), REGISTER_BYTES)
+        return self.allocation.window_bytes
 
     @property
     def instructions(self) -> list[Lowered]:
@@ -60,7 +56,7 @@ def lower_function(
     instructions = lowering.lowered
     graph = ControlFlowGraph([_flow(lowering, instruction) for instruction in instructions])
     usages = [_usage(instruction) for instruction in instructions]
-    allocation = allocate(graph, usages, [_width(type) for type in lowering.types])
+    allocation = allocate(graph, usages, [register_kind(type) for type in lowering.types])
     callees = {instruction.callee for instruction in instructions if instruction.callee}
     return FunctionCode(function, lowering, graph, usages, allocation, first, callees)
 
@@ -79,10 +75,6 @@ def _close(lowering: FunctionLowering) -> None:
         lowering.labels[last] = len(lowering.lowered)
         store_register_results(lowering)
         lowering.emit(Action.RETURN, "", [], origin)
-
-
-def _width(type: str) -> int:
-    return 0 if type == "pred" else 2 if type.endswith("64") else 1
 
 
 def _flow(lowering: FunctionLowering, instruction: Lowered) -> Flow:

@@ -2,6 +2,9 @@
 
 Occupancy depends on the register count, so it must be close to what is live at once. Registers are coloured greedily in
 order of dominance, which is optimal for programs in static single assignment form; NVRTC's PTX nearly is.
+
+Where a register's lanes are stored is another matter: two registers may share storage only if lane l of both lies in the
+same bytes, or lanes on different sides of a branch would overwrite each other's values. So each width has its own storage.
 """
 
 from collections.abc import Sequence
@@ -11,26 +14,54 @@ from simtlab.program.cfg import ControlFlowGraph
 from simtlab.program.liveness import Usage, before, live_out
 
 
+NOWHERE = -1  # the place of a register that no instruction mentions
+LANE_BYTES = {"p": 0, "h": 2, "w": 4, "d": 8}  # of a register, by its operand kind; a predicate is one mask
+LANES = 32
+ALIGN_BYTES = 128
+
+
 @dataclass(frozen=True)
 class Allocation:
-    """The first physical register of every virtual one (its number in its own class), and how many there are."""
+    """Where every virtual register went."""
 
-    place: list[int]
-    registers: int
+    place: list[int]  # its (first) physical register, counted apart for predicates
+    storage: list[int]  # byte offset of its lanes in the warp's register window
+    registers: int  # 32-bit physical registers used
     predicates: int
+    window_bytes: int
     most_live: int  # 32-bit registers live at once, the lower bound of any allocation
 
 
-def allocate(graph: ControlFlowGraph, usages: Sequence[Usage], widths: Sequence[int]) -> Allocation:
-    """`widths[v]` is 0 for a predicate, 1 for up to 32 bits, 2 for 64 bits."""
+def allocate(graph: ControlFlowGraph, usages: Sequence[Usage], kinds: Sequence[str]) -> Allocation:
+    """`kinds[v]` is the operand kind of virtual register v: "p", "h", "w" or "d"."""
+    widths = [{"p": 0, "h": 1, "w": 1, "d": 2}[kind] for kind in kinds]
     after = live_out(graph, usages)
     conflicts = _interference(usages, after, len(widths))
-    place = [-1] * len(widths)
-    for v in _order_of_definition(graph, usages, len(widths)):
+    order = _order_of_definition(graph, usages)
+    place = [NOWHERE] * len(widths)
+    for v in order:
         place[v] = _lowest_free(v, place, widths, conflicts[v])
     registers = max((place[v] + w for v, w in enumerate(widths) if w and place[v] >= 0), default=0)
     predicates = max((place[v] + 1 for v, w in enumerate(widths) if not w and place[v] >= 0), default=0)
-    return Allocation(place, registers, predicates, _most_live(usages, after, widths))
+    storage, window_bytes = _store(order, kinds, conflicts)
+    return Allocation(place, storage, registers, predicates, window_bytes, _most_live(usages, after, widths))
+
+
+def _store(order: Sequence[int], kinds: Sequence[str], conflicts: Sequence[int]) -> tuple[list[int], int]:
+    """Offsets in the register window: 64-bit registers first, then 32-bit, 16-bit, predicates, each sharing with its own."""
+    number = [NOWHERE] * len(kinds)
+    used = dict.fromkeys("dwhp", 0)
+    for v in order:
+        taken = {number[other] for other in bits(conflicts[v]) if kinds[other] == kinds[v]}
+        number[v] = next(k for k in range(len(taken) + 1) if k not in taken)
+        used[kinds[v]] = max(used[kinds[v]], number[v] + 1)
+    start, end = {}, 0
+    for kind, count in used.items():
+        start[kind] = end
+        end += count * (LANE_BYTES[kind] * LANES or 4)
+    size = {kind: LANE_BYTES[kind] * LANES or 4 for kind in used}
+    storage = [start[kind] + max(n, 0) * size[kind] for kind, n in zip(kinds, number, strict=True)]
+    return storage, max(-(-end // ALIGN_BYTES) * ALIGN_BYTES, ALIGN_BYTES)
 
 
 def bits(word: int) -> list[int]:
@@ -58,7 +89,7 @@ def _interference(usages: Sequence[Usage], after: Sequence[int], count: int) -> 
     return conflicts
 
 
-def _order_of_definition(graph: ControlFlowGraph, usages: Sequence[Usage], count: int) -> list[int]:
+def _order_of_definition(graph: ControlFlowGraph, usages: Sequence[Usage]) -> list[int]:
     """Registers as their first mention comes in reverse post-order; never-mentioned ones are left out."""
     seen = 0
     order: list[int] = []
