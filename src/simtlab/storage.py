@@ -20,14 +20,16 @@ def cache_directory() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "simtlab"
 
 
-def digest_of_sources(folder: str, *also: object) -> str:
-    """A digest of the Python sources under a folder of the package ("" for all of it) and of anything else given.
+def digest_of_sources(*folders: str, also: object = None) -> str:
+    """A digest of the Python sources under some folders (or files) of the package, and of anything else given.
 
     Numba's own cache does not notice a change in a callee's file, so compiled code is kept under this digest.
     """
     digest = hashlib.sha256()
-    for path in sorted((PACKAGE / folder).rglob("*.py")):
-        digest.update(path.relative_to(PACKAGE).as_posix().encode())
-        digest.update(path.read_bytes())
+    for folder in folders:
+        place = PACKAGE / folder
+        for path in [place] if place.is_file() else sorted(place.rglob("*.py")):
+            digest.update(path.relative_to(PACKAGE).as_posix().encode())
+            digest.update(path.read_bytes())
     digest.update(repr(also).encode())
     return digest.hexdigest()[:16]

@@ -5,8 +5,7 @@ import numpy as np
 from simtlab.compiled import call_operation, compiled, load_i32, load_i64, load_u32
 from simtlab.execute.barrier import arrive
 from simtlab.execute.memory import INSTRUCTION_BYTES, OPERANDS_OFFSET, access, report
-from simtlab.execute.simt_stack import diverge, end_lanes, enter, has_room, lowest_lane, pop, push
-from simtlab.execute.simt_stack import wait_for_all
+from simtlab.execute.simt_stack import diverge, end_lanes, enter, has_room, lowest_lane, pop, push, wait_for_all
 from simtlab.execute.state import FaultCode, Outcome, WarpStatus
 from simtlab.execute.texture import surface, texture
 from simtlab.program.action import Action

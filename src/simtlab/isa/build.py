@@ -47,7 +47,7 @@ class _Library:
         features = llvm.get_host_cpu_features().flatten()
         cpu = llvm.get_host_cpu_name()
         self.machine = llvm.Target.from_default_triple().create_target_machine(opt=2, cpu=cpu, features=features)
-        key = digest_of_sources("isa", llvm.llvm_version_info, cpu, features)
+        key = digest_of_sources("isa", also=(llvm.llvm_version_info, cpu, features))
         self.directory = cache_directory() / f"isa-{key}"
         self.addresses: dict[Shape, int] = {}
         self.engines: list[llvm.ExecutionEngine] = []

@@ -1,6 +1,6 @@
 """Half-precision arithmetic: f16 and bf16, one to a register or two (x2).
 
-Every operation is computed in a wider format and rounded once more to the half. The result is the correctly rounded one:
+Every operation is computed in a wider format and rounded again to the half. That gives the correctly rounded result:
 
 - add and sub in f32, whose 24 bits are twice an f16's 11 and two more: a sum that is not exact there is never too near
   to the middle between two halves (Figueroa, When is double rounding innocuous?, 1995), and a subnormal sum is exact.

@@ -18,6 +18,7 @@ from simtlab.program.special_forms import (
     store_register_results,
 )
 
+
 @dataclass
 class FunctionCode:
     """A function laid out; `first` is where its instructions begin in the program."""

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from simtlab.program.cfg import ControlFlowGraph
 from simtlab.program.liveness import Usage, before, live_out
 
-
 NOWHERE = -1  # the place of a register that no instruction mentions
 LANE_BYTES = {"p": 0, "h": 2, "w": 4, "d": 8}  # of a register, by its operand kind; a predicate is one mask
 LANES = 32
