@@ -7,6 +7,7 @@ below go through ctypes.
 import ctypes
 import os
 from collections.abc import Callable
+from typing import Any
 
 import llvmlite.ir as ir
 import numba
@@ -16,7 +17,8 @@ from numba.extending import intrinsic
 
 from simtlab.storage import cache_directory, digest_of_sources
 
-UNCOMPILED = bool(numba.config.DISABLE_JIT)
+_settings: Any = numba.config
+UNCOMPILED = bool(_settings.DISABLE_JIT)
 # Compiled functions live in these folders and take constants from nowhere else; a test holds them to it.
 COMPILED_FROM = ("compiled.py", "execute", "program", "isa")
 _directory = cache_directory() / f"numba-{digest_of_sources(*COMPILED_FROM, also=numba.__version__)}"
@@ -26,12 +28,12 @@ def compiled(function: Callable) -> Callable:
     """Compile a function to native code on first use, cached on disk under a digest of the sources."""
     if UNCOMPILED:
         return function
-    kept = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = os.fspath(_directory)  # read while the dispatcher is made; the user's own stays untouched
+    kept = _settings.CACHE_DIR
+    _settings.CACHE_DIR = os.fspath(_directory)  # read while the dispatcher is made; the user's own stays untouched
     try:
         return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
     finally:
-        numba.config.CACHE_DIR = kept
+        _settings.CACHE_DIR = kept
 
 
 _OPERATION = ir.FunctionType(
@@ -41,10 +43,10 @@ _OPERATION_C = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p, ctypes.c_uint3
 
 
 @intrinsic
-def _call_operation(typing, function, registers, mask, operands, context):  # type: ignore[no-untyped-def]
+def _call_operation(typing, function, registers, mask, operands, context):
     signature = types.uint32(types.int64, types.int64, types.uint32, types.int64, types.int64)
 
-    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, args):
         target = builder.inttoptr(args[0], _OPERATION.as_pointer())
         expected = _OPERATION.args
         given = [builder.inttoptr(a, t) if isinstance(t, ir.PointerType) else a
@@ -54,10 +56,10 @@ def _call_operation(typing, function, registers, mask, operands, context):  # ty
     return signature, generate
 
 
-def _loader(numba_type, width: int):  # type: ignore[no-untyped-def]
+def _loader(numba_type: Any, width: int) -> Any:
     @intrinsic
-    def load(typing, address):  # type: ignore[no-untyped-def]
-        def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+    def load(typing, address):
+        def generate(context, builder, signature, args):
             return builder.load(builder.inttoptr(args[0], ir.IntType(width).as_pointer()), align=1)
 
         return numba_type(types.int64), generate
@@ -65,10 +67,10 @@ def _loader(numba_type, width: int):  # type: ignore[no-untyped-def]
     return load
 
 
-def _storer(numba_type, width: int):  # type: ignore[no-untyped-def]
+def _storer(numba_type: Any, width: int) -> Any:
     @intrinsic
-    def store(typing, address, value):  # type: ignore[no-untyped-def]
-        def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+    def store(typing, address, value):
+        def generate(context, builder, signature, args):
             builder.store(args[1], builder.inttoptr(args[0], ir.IntType(width).as_pointer()), align=1)
             return context.get_dummy_value()
 
@@ -78,47 +80,50 @@ def _storer(numba_type, width: int):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def _fetch_add(typing, address, amount):  # type: ignore[no-untyped-def]
-    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+def _fetch_add(typing, address, amount):
+    def generate(context, builder, signature, args):
         place = builder.inttoptr(args[0], ir.IntType(64).as_pointer())
         return builder.atomic_rmw("add", place, args[1], "monotonic")
 
     return types.int64(types.int64, types.int64), generate
 
 
+call_operation: Any
+fetch_add: Any
+
 if UNCOMPILED:
 
-    def fetch_add(address, amount):  # type: ignore[no-untyped-def]
+    def fetch_add(address, amount):
         """Add to a 64-bit number that several host threads share; gives the old value."""
         place = ctypes.c_int64.from_address(int(address))
         place.value += int(amount)
         return np.int64(place.value - int(amount))
 
-    def call_operation(function, registers, mask, operands, context):  # type: ignore[no-untyped-def]
+    def call_operation(function, registers, mask, operands, context):
         return np.uint32(_OPERATION_C(int(function))(int(registers), int(mask), int(operands), int(context)))
 
-    def load_u32(address):  # type: ignore[no-untyped-def]
+    def load_u32(address):
         return np.uint32(ctypes.c_uint32.from_address(int(address)).value)
 
-    def load_i32(address):  # type: ignore[no-untyped-def]
+    def load_i32(address):
         return np.int32(ctypes.c_int32.from_address(int(address)).value)
 
-    def load_i64(address):  # type: ignore[no-untyped-def]
+    def load_i64(address):
         return np.int64(ctypes.c_int64.from_address(int(address)).value)
 
-    def load_u8(address):  # type: ignore[no-untyped-def]
+    def load_u8(address):
         return np.uint8(ctypes.c_uint8.from_address(int(address)).value)
 
-    def store_u8(address, value):  # type: ignore[no-untyped-def]
+    def store_u8(address, value):
         ctypes.c_uint8.from_address(int(address)).value = int(value)
 
-    def store_u16(address, value):  # type: ignore[no-untyped-def]
+    def store_u16(address, value):
         ctypes.c_uint16.from_address(int(address)).value = int(value)
 
-    def store_u32(address, value):  # type: ignore[no-untyped-def]
+    def store_u32(address, value):
         ctypes.c_uint32.from_address(int(address)).value = int(value)
 
-    def store_i64(address, value):  # type: ignore[no-untyped-def]
+    def store_i64(address, value):
         ctypes.c_int64.from_address(int(address)).value = int(value)
 
 else:

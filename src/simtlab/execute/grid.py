@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 
 from simtlab.execute.cta import look_for_cycles, run_ctas
-from simtlab.execute.state import FaultCode, Outcome, cta_t, launch_t, warp_t, window_t, worker_t
+from simtlab.execute.state import FaultCode, Outcome, cta_t, field_offset, launch_t, warp_t, window_t, worker_t
 from simtlab.program.action import Action, Service, Space
 from simtlab.program.context import fill_lanes
 from simtlab.program.program import Program
@@ -43,9 +43,9 @@ def ctas_communicate(program: Program) -> bool:
         private = instruction.space in (Space.SHARED, Space.LOCAL)
         if instruction.action == Action.ATOMIC and not private:
             return True
-        if instruction.action in (Action.LOAD, Action.STORE) and not private:
-            if ordered & set(instruction.origin.modifiers):
-                return True
+        plain = instruction.action in (Action.LOAD, Action.STORE)
+        if plain and not private and ordered & set(instruction.origin.modifiers):
+            return True
         if instruction.action == Action.SERVICE and instruction.values[0] in (Service.MALLOC, Service.FREE):
             return True
     return False
@@ -66,12 +66,12 @@ class Slot:
         cta.shared_window.host = self.shared.ctypes.data
         cta.shared_window.length = shape.shared_bytes
         base = self.record.ctypes.data
-        cta.shared_window_address = base + _offset(cta_t, "shared_window")
+        cta.shared_window_address = base + field_offset(cta_t, "shared_window")
         for w in range(warps):
             warp = cta.warps[w]
-            address = base + _offset(cta_t, "warps") + w * warp_t.itemsize
-            warp.context_address = address + _offset(warp_t, "context")
-            warp.local_window_address = address + _offset(warp_t, "local_window")
+            address = base + field_offset(cta_t, "warps") + w * warp_t.itemsize
+            warp.context_address = address + field_offset(warp_t, "context")
+            warp.local_window_address = address + field_offset(warp_t, "local_window")
         fill_lanes(self.record["warps"]["context"])
 
     @property
@@ -198,13 +198,8 @@ def aligned_bytes(size: int) -> np.ndarray:
     return block[start : start + size + 64]
 
 
-def _offset(dtype: np.dtype, field: str) -> int:
-    assert dtype.fields is not None
-    return dtype.fields[field][1]
-
-
 def new_launch() -> np.ndarray:
     """A launch record, its shared counter in place."""
     launch = np.zeros(1, launch_t).view(np.recarray)
-    launch[0].next_cta_address = launch.ctypes.data + _offset(launch_t, "next_cta")
+    launch[0].next_cta_address = launch.ctypes.data + field_offset(launch_t, "next_cta")
     return launch

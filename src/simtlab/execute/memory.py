@@ -4,7 +4,7 @@ import numpy as np
 
 from simtlab.compiled import call_operation, compiled, load_i64, load_u32, store_i64
 from simtlab.execute.simt_stack import lowest_lane
-from simtlab.execute.state import FaultCode, allocation_t, window_t
+from simtlab.execute.state import FaultCode, allocation_t, field_offset, window_t
 from simtlab.isa.spaces import LOCAL_BASE, LOCAL_BYTES, SHARED_BASE, SHARED_BYTES
 from simtlab.program.action import Action, Space
 from simtlab.program.encode import AddressBase, instruction_t
@@ -13,10 +13,10 @@ LOAD, STORE = int(Action.LOAD), int(Action.STORE)
 SHARED, LOCAL, GENERIC = int(Space.SHARED), int(Space.LOCAL), int(Space.GENERIC)
 OUTSIDE, MISALIGNED = int(FaultCode.OUTSIDE), int(FaultCode.MISALIGNED)
 READ_ONLY = int(FaultCode.READ_ONLY)
-OPERANDS_OFFSET = instruction_t.fields["operands"][1]
+OPERANDS_OFFSET = field_offset(instruction_t, "operands")
 INSTRUCTION_BYTES = instruction_t.itemsize
 WINDOW_BYTES = window_t.itemsize
-CHANGES_OFFSET = window_t.fields["changes"][1]
+CHANGES_OFFSET = field_offset(window_t, "changes")
 ALLOCATION_BYTES = allocation_t.itemsize
 BASE_WORD, BASE_DOUBLE, BASE_FRAME = int(AddressBase.WORD), int(AddressBase.DOUBLE), int(AddressBase.FRAME)
 HEAP_BASE = 0x7F00_0000_0000

@@ -153,3 +153,9 @@ worker_t = np.dtype(
 )
 
 allocation_t = np.dtype([("start", "i8"), ("end", "i8"), ("writable", "i8")])
+
+
+def field_offset(dtype: np.dtype, field: str) -> int:
+    """Where a field stands in a record, in bytes."""
+    assert dtype.fields is not None
+    return dtype.fields[field][1]

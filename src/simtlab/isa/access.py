@@ -6,6 +6,7 @@ and returns the mask of the others, which the caller resolves (another window) o
 share this code: the caller picks the window, so the shapes are spelled without space, cache and ordering modifiers.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from llvmlite import ir
@@ -143,6 +144,7 @@ def load(lanes: Lanes, m: Modifiers) -> ir.Value:
 
 
 @operation(STORE, "= M V", raw=True, action="memory")
+@operation(f"st.param[.v2,.v4].{TYPES}", "= M V", raw=True, action="memory", note="Write an argument or a result of a call.")
 def store(lanes: Lanes, m: Modifiers) -> ir.Value:
     """Write to memory; of lanes that write one place, the highest is the one that stays."""
     count, type = m.lanes_per_access, memory_type(m.type)
@@ -157,7 +159,7 @@ def store(lanes: Lanes, m: Modifiers) -> ir.Value:
     return _each_access(lanes, m, access, serve, fast)
 
 
-def _each_access(lanes: Lanes, m: Modifiers, access: Access, serve, row) -> ir.Value:
+def _each_access(lanes: Lanes, m: Modifiers, access: Access, serve: Callable, row: Callable | None) -> ir.Value:
     """Serve every lane that is allowed; give back the mask of the others.
 
     `row` serves 32 neighbouring elements at once, the commonest access of all.
@@ -176,7 +178,7 @@ def _each_access(lanes: Lanes, m: Modifiers, access: Access, serve, row) -> ir.V
     return b.load(failed)
 
 
-def _one_by_one(lanes: Lanes, access: Access, serve, failed: ir.Value) -> None:
+def _one_by_one(lanes: Lanes, access: Access, serve: Callable, failed: ir.Value) -> None:
     with each_lane(lanes, lanes.mask, failed) as walk:
         offset = access.offset(walk)
         with lanes.b.if_else(access.allowed(offset), likely=True) as (inside, outside):

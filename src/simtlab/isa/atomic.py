@@ -14,20 +14,34 @@ from simtlab.isa.walk import each_lane, mark_nothing
 ORDER = "[.relaxed,.acquire,.release,.acq_rel][.cta,.cluster,.gpu,.sys][.global,.shared,.shared::cta,.shared::cluster]"
 SCOPE_LAST = "[.cta,.cluster,.gpu,.sys]"  # where older compilers write it
 ARITHMETIC = "{.and.b32,.and.b64,.or.b32,.or.b64,.xor.b32,.xor.b64,.add.u32,.add.s32,.add.u64,.add.s64,.add.f32,.add.f64,.inc.u32,.dec.u32,.min.u32,.min.s32,.min.u64,.min.s64,.max.u32,.max.s32,.max.u64,.max.s64}"  # noqa: E501
+LATE = "[.relaxed,.acquire,.release,.acq_rel][.cta,.cluster,.gpu,.sys][.global,.shared]"  # order after the operation
+LATE_FORMS = (
+    f"{{.and,.or,.xor}}{LATE}.{{b32,b64}}",
+    f"{{.min,.max}}{LATE}.{{u32,s32,u64,s64}}",
+    f".add{LATE}.{{u32,s32,u64,s64,f32,f64}}",
+)
 HALVES = "{.add.noftz.f16,.add.noftz.f16x2}"
 CHANGES_FIELD = 5
 
 
 @operation(f"atom{ORDER}{SCOPE_LAST}{ARITHMETIC}", "T = M T", raw=True, action="atomic")
+@operation(f"atom{LATE_FORMS[0]}", "T = M T", raw=True, action="atomic")
+@operation(f"atom{LATE_FORMS[1]}", "T = M T", raw=True, action="atomic")
+@operation(f"atom{LATE_FORMS[2]}", "T = M T", raw=True, action="atomic")
 @operation(f"atom{ORDER}{SCOPE_LAST}{HALVES}", "T = M T", raw=True, action="atomic")
 @operation(f"atom{ORDER}{SCOPE_LAST}.exch.{{b32,b64}}", "T = M T", raw=True, action="atomic")
+@operation(f"atom.exch{LATE}.{{b32,b64}}", "T = M T", raw=True, action="atomic")
 @operation(f"atom{ORDER}{SCOPE_LAST}.cas.{{b16,b32,b64}}", "T = M T T", raw=True, action="atomic")
+@operation(f"atom.cas{LATE}.{{b16,b32,b64}}", "T = M T T", raw=True, action="atomic")
 def atom(lanes: Lanes, m: Modifiers) -> ir.Value:
     """Read, change and write one place without interruption; gives the old value."""
     return _each_atomic(lanes, m, destination=0, address=1)
 
 
 @operation(f"red{ORDER}{SCOPE_LAST}{ARITHMETIC}", "= M T", raw=True, action="atomic")
+@operation(f"red{LATE_FORMS[0]}", "= M T", raw=True, action="atomic")
+@operation(f"red{LATE_FORMS[1]}", "= M T", raw=True, action="atomic")
+@operation(f"red{LATE_FORMS[2]}", "= M T", raw=True, action="atomic")
 @operation(f"red{ORDER}{SCOPE_LAST}{HALVES}", "= M T", raw=True, action="atomic")
 def red(lanes: Lanes, m: Modifiers) -> ir.Value:
     """An atomic operation whose old value nobody wants."""

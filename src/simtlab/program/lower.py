@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from simtlab.errors import UnknownInstruction
+from simtlab.errors import PtxError, UnknownInstruction
 from simtlab.frontend import ast
 from simtlab.isa import build  # noqa: F401  fills the table
 from simtlab.isa.lanes import bits_of
@@ -93,7 +94,9 @@ class FunctionLowering:
 
     # Instructions -----------------------------------------------------------------------------------------------------
 
-    def emit(self, action: Action, spelling: str, operands: list[Operand], origin: ast.Instruction, **more) -> Lowered:
+    def emit(
+        self, action: Action, spelling: str, operands: list[Operand], origin: ast.Instruction, **more: Any
+    ) -> Lowered:
         guard = None
         if origin.guard is not None:
             kind = NOT_PREDICATE if origin.guard.negated else PREDICATE
@@ -300,5 +303,5 @@ class FunctionLowering:
     def reads_time(self, instruction: ast.Instruction) -> bool:
         return any(isinstance(o, ast.SpecialRegister) and context.reads_time(o.name) for o in instruction.operands)
 
-    def error(self, instruction: ast.Instruction, problem: str):
+    def error(self, instruction: ast.Instruction, problem: str) -> PtxError:
         return error(instruction, f"{problem} (in '{self.function.name}')", self.module.source_name)

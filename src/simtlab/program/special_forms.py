@@ -1,5 +1,7 @@
 """Lowering of what a row of the table cannot say: packed moves, parameters, calls."""
 
+from dataclasses import replace
+
 from simtlab.frontend import ast
 from simtlab.isa.lanes import bits_of
 from simtlab.isa.shape import FRAME
@@ -52,22 +54,13 @@ def lower_parameter_access(lowering: FunctionLowering, instruction: ast.Instruct
         row, m = lowering.row_of(instruction), Modifiers(instruction.spelling)
         moved = ast.Address(None, lowering.parameter_offsets[base.name] + base.offset + address.offset)
         operands = tuple(moved if o is address else o for o in instruction.operands)
-        plain = ast.Instruction(
-            instruction.opcode, instruction.modifiers, operands, instruction.guard, instruction.position,
-            instruction.source,
-        )  # fmt: skip
-        flat = lowering.flatten(plain, row, m)
+        flat = lowering.flatten(replace(instruction, operands=operands), row, m)
         lowering.emit(Action.COMPUTE, instruction.spelling, flat, instruction)
         return
     in_kernel = lowering.function.is_kernel and isinstance(base, ast.Register)
     modifiers = tuple("global" if part == "param" and in_kernel else part for part in instruction.modifiers)
     modifiers = tuple("local" if part == "param" else part for part in modifiers)
-    lowering.lower_plain(
-        ast.Instruction(
-            instruction.opcode, modifiers, instruction.operands, instruction.guard, instruction.position,
-            instruction.source,
-        )  # fmt: skip
-    )
+    lowering.lower_plain(replace(instruction, modifiers=modifiers))
 
 
 def lower_call(lowering: FunctionLowering, instruction: ast.Instruction) -> None:
