@@ -20,7 +20,7 @@ from simtlab.storage import cache_directory, digest_of_sources
 _settings: Any = numba.config
 UNCOMPILED = bool(_settings.DISABLE_JIT)
 # Compiled functions live in these folders and take constants from nowhere else; a test holds them to it.
-COMPILED_FROM = ("compiled.py", "execute", "program", "isa")
+COMPILED_FROM = ("compiled.py", "execute", "program", "isa", "machine")
 _directory = cache_directory() / f"numba-{digest_of_sources(*COMPILED_FROM, also=numba.__version__)}"
 
 
@@ -88,6 +88,19 @@ def _fetch_add(typing, address, amount):
     return types.int64(types.int64, types.int64), generate
 
 
+_HOOK = ir.FunctionType(ir.IntType(64), [ir.IntType(64)] * 4)
+HOOK_C = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint64, ctypes.c_int64)
+
+
+@intrinsic
+def _call_hook(typing, function, unit, own, argument, cycle):
+    def generate(context, builder, signature, args):
+        return builder.call(builder.inttoptr(args[0], _HOOK.as_pointer()), args[1:])
+
+    return types.int64(types.int64, types.int64, types.int64, types.uint64, types.int64), generate
+
+
+call_hook: Any
 call_operation: Any
 fetch_add: Any
 
@@ -98,6 +111,10 @@ if UNCOMPILED:
         place = ctypes.c_int64.from_address(int(address))
         place.value += int(amount)
         return np.int64(place.value - int(amount))
+
+    def call_hook(function, unit, own, argument, cycle):
+        """Call a policy's hook: addresses of the unit's record and of the policy's own, one argument, the cycle."""
+        return np.int64(HOOK_C(int(function))(int(unit), int(own), int(argument), int(cycle)))
 
     def call_operation(function, registers, mask, operands, context):
         return np.uint32(_OPERATION_C(int(function))(int(registers), int(mask), int(operands), int(context)))
@@ -127,7 +144,7 @@ if UNCOMPILED:
         ctypes.c_int64.from_address(int(address)).value = int(value)
 
 else:
-    call_operation, fetch_add = _call_operation, _fetch_add
+    call_operation, fetch_add, call_hook = _call_operation, _fetch_add, _call_hook
     load_u8, load_u32 = _loader(types.uint8, 8), _loader(types.uint32, 32)
     load_i32, load_i64 = _loader(types.int32, 32), _loader(types.int64, 64)
     store_u8, store_u16 = _storer(types.uint8, 8), _storer(types.uint16, 16)

@@ -31,3 +31,7 @@ class DeviceFault(SimtlabError):
 
 class Deadlock(SimtlabError):
     """A kernel stopped because some warps can never go on; the message lists who waits where."""
+
+
+class ConfigError(SimtlabError):
+    """A machine that cannot be built: an unknown key, an impossible value, keys that contradict one another."""

@@ -49,7 +49,10 @@ def run_cta(launch, code, worker, cta):
 
 @compiled
 def run_ctas(launch, code, worker, cta):
-    """Take CTAs of the grid one after another, in order, until there are none left or something stops one."""
+    """Take CTAs of the grid one after another, in order, until there are none left or something stops one.
+
+    STALLED means that the CTA repeats itself until another one changes memory, SPENT that it may yet do something.
+    """
     while True:
         if cta.active == 0:
             number = fetch_add(launch.next_cta_address, 1)
@@ -59,10 +62,13 @@ def run_ctas(launch, code, worker, cta):
         outcome = run_cta(launch, code, worker, cta)
         if outcome == OUT_DONE:
             cta.active = 0
-        elif outcome != OUT_STALLED or launch.one_by_one != 0:
+        elif outcome != OUT_STALLED:
             return outcome
         elif look_for_cycles(cta, worker.changes):
+            cta.quantum = SHORT_QUANTUM if launch.one_by_one != 0 else QUANTUM
             return OUT_STALLED
+        elif launch.one_by_one != 0 and cta.quantum == QUANTUM:
+            return OUT_SPENT
 
 
 @compiled

@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 
-from simtlab.execute.cta import look_for_cycles, run_ctas
+from simtlab.execute.cta import run_ctas
 from simtlab.execute.state import FaultCode, Outcome, cta_t, field_offset, launch_t, warp_t, window_t, worker_t
 from simtlab.program.action import Action, Service, Space
 from simtlab.program.context import fill_lanes
@@ -19,6 +19,7 @@ from simtlab.program.program import Program
 MAX_RESIDENT_THREADS = 2048  # of a core; how many CTAs can be under way at once follows from it
 MAX_RESIDENT_CTAS = 32  # of a core
 N_CORES = 132  # as many as an H200 has
+NEVER = -1
 POLL_SECONDS = 0.2  # how often the waiting thread looks for Ctrl-C
 
 
@@ -72,7 +73,8 @@ class Slot:
             address = base + field_offset(cta_t, "warps") + w * warp_t.itemsize
             warp.context_address = address + field_offset(warp_t, "context")
             warp.local_window_address = address + field_offset(warp_t, "local_window")
-        fill_lanes(self.record["warps"]["context"])
+        fill_lanes(self.record["warps"][:, :warps]["context"])
+        self.stalled_at = NEVER
 
     @property
     def cta(self) -> np.record:
@@ -111,6 +113,16 @@ class GridRun:
         if not shape.one_by_one:
             tasks = [self._independently] * min(threads, int(shape.n_ctas))
         self._wait([_pool(max(threads, 1)).submit(task) for task in tasks])
+        if not shape.one_by_one:
+            self._keep_first_trouble()
+
+    def _keep_first_trouble(self) -> None:
+        """Of CTAs that ran side by side and went wrong, the first in the grid counts, as if they had run in order."""
+        troubled = [*self.stuck, *(slot for slot, _ in self.faults)]
+        if troubled:
+            first = min(troubled, key=lambda slot: int(slot.cta.number))
+            self.stuck = [slot for slot in self.stuck if slot is first]
+            self.faults = [(slot, worker) for slot, worker in self.faults if slot is first]
 
     def _wait(self, futures: list[Future]) -> None:
         try:
@@ -141,6 +153,7 @@ class GridRun:
                 return outcome
             with self.lock:
                 self.serve(slot, worker)
+                worker.record[0].changes += 1
             if worker.record[0].fault != FaultCode.NONE:
                 return Outcome.FAULT
 
@@ -160,31 +173,38 @@ class GridRun:
                 self.stuck.append(slot)
 
     def _one_by_one(self) -> None:
-        """A CTA that stalls (it spins, waiting for another one) is parked while others run, and tried again in turn."""
+        """A CTA that stalls (it spins, waiting for another one) is parked while others run, and tried again in turn.
+
+        One that has stalled need not be tried before memory changes; when all have, none will ever go on.
+        """
         shape = self.launch[0]
         per_core = max(1, min(MAX_RESIDENT_CTAS, MAX_RESIDENT_THREADS // max(int(shape.threads), 1)))
         resident_limit = N_CORES * per_core
         worker, parked = self._hire(), deque[Slot]()
         slot = Slot(self.launch)
-        repeating = 0
+        stalled = 0
         while True:
-            outcome = self._step(worker, slot)
+            changes = worker.record[0].changes
+            outcome = Outcome.STALLED if slot.stalled_at == changes else self._step(worker, slot)
             if outcome in (Outcome.FAULT, Outcome.STUCK):
                 self._give_up(outcome, worker, slot)
                 return
             if outcome == Outcome.STOPPED:
                 return
             if outcome == Outcome.DONE:
-                repeating = 0
+                stalled = 0
                 if not parked:
                     return
                 slot = parked.popleft()
                 continue
-            repeating = repeating + 1 if look_for_cycles(slot.record[0], worker.record[0].changes) else 0
+            if worker.record[0].changes != changes:
+                stalled = 0
+            slot.stalled_at = worker.record[0].changes if outcome == Outcome.STALLED else NEVER
+            stalled = stalled + 1 if outcome == Outcome.STALLED else 0
             parked.append(slot)
             if len(parked) < resident_limit and shape.next_cta < shape.n_ctas:
-                slot, repeating = Slot(self.launch), 0
-            elif repeating >= len(parked):
+                slot, stalled = Slot(self.launch), 0
+            elif stalled >= len(parked):
                 self.stuck = list(parked)
                 return
             else:

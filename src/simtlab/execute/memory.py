@@ -17,6 +17,7 @@ OPERANDS_OFFSET = field_offset(instruction_t, "operands")
 INSTRUCTION_BYTES = instruction_t.itemsize
 WINDOW_BYTES = window_t.itemsize
 CHANGES_OFFSET = field_offset(window_t, "changes")
+FLUSHES_OFFSET = field_offset(window_t, "flushes")
 ALLOCATION_BYTES = allocation_t.itemsize
 BASE_WORD, BASE_DOUBLE, BASE_FRAME = int(AddressBase.WORD), int(AddressBase.DOUBLE), int(AddressBase.FRAME)
 HEAP_BASE = 0x7F00_0000_0000
@@ -90,6 +91,7 @@ def open_window(launch, window, allocation):
     store_i64(window, start)
     store_i64(window + 8, end - start)
     store_i64(window + 16, launch.arena + (start - HEAP_BASE))
+    store_i64(window + FLUSHES_OFFSET, 1)
 
 
 @compiled
@@ -114,7 +116,7 @@ def lane_address(warp, ins, lane):
     address = ins.operands[ins.address_at + 1]
     base = ins.operands[ins.address_at]
     if ins.address_base == BASE_WORD:
-        address += np.int64(load_u32(warp.window + base + 4 * lane))
+        address = (address + np.int64(load_u32(warp.window + base + 4 * lane))) & 0xFFFFFFFF
     elif ins.address_base == BASE_DOUBLE:
         address += load_i64(warp.window + base + 8 * lane)
     elif ins.address_base == BASE_FRAME:

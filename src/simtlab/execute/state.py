@@ -10,11 +10,11 @@ import numpy as np
 from simtlab.program.context import context_t
 
 MAX_WARPS = 32  # of a CTA: 1024 threads
-MAX_STACK = 512  # SIMT stack entries
-MAX_CALLS = 256  # nested calls
+MAX_STACK = 256  # SIMT stack entries
+MAX_CALLS = 128  # nested calls
 N_BARRIERS = 16
-QUANTUM = 8192  # instructions a warp runs before the next one of its CTA has a turn
-SHORT_QUANTUM = 256  # … where CTAs may wait for each other
+SHORT_QUANTUM = 240  # a multiple of most short loops' lengths: a warp that spins is in the same place a quantum later
+QUANTUM = 32 * SHORT_QUANTUM  # instructions a warp runs before the next one of its CTA has a turn
 
 
 class WarpStatus(IntEnum):
@@ -26,12 +26,12 @@ class WarpStatus(IntEnum):
 class Outcome(IntEnum):
     """Why a warp or a CTA stopped running."""
 
-    SPENT = 0  # its quantum is used up
+    SPENT = 0  # its quantum is used up, or a CTA's patience: others may have a turn
     DONE = 1
     BARRIER = 2
     FAULT = 3
     SERVICE = 4  # the host is asked to do something, then the CTA goes on
-    STALLED = 5  # a whole pass over its warps changed nothing in memory
+    STALLED = 5  # a whole pass over its warps changed nothing in memory; of run_ctas: and it never will
     STUCK = 6  # warps wait at barriers that nobody can complete
     STOPPED = 7  # the host asked to stop
 
@@ -50,7 +50,15 @@ class FaultCode(IntEnum):
 
 
 window_t = np.dtype(
-    [("first", "i8"), ("length", "i8"), ("host", "i8"), ("lane_stride", "i8"), ("frame", "i8"), ("changes", "i8")]
+    [
+        ("first", "i8"),
+        ("length", "i8"),
+        ("host", "i8"),
+        ("lane_stride", "i8"),
+        ("frame", "i8"),
+        ("changes", "i8"),  # atomics that changed memory
+        ("flushes", "i8"),  # atomic sums of f32 know no subnormals here: the unit at the L2 cache flushes them
+    ]
 )
 
 stack_entry_t = np.dtype([("pc", "i4"), ("reconverge", "i4"), ("mask", "u4"), ("calls", "i4")])

@@ -1,18 +1,132 @@
-"""Texture fetches and surface accesses."""
+"""Texture fetches: find the image, place the coordinates, read one texel or filter the ones around."""
 
-from simtlab.compiled import compiled
+import numpy as np
+
+from simtlab.compiled import compiled, load_i64, load_u32, store_u32
+from simtlab.execute.coordinates import OUTSIDE, clamp_to_edge, scaled, texel_coordinate, texel_index
+from simtlab.execute.cube import as_float, face_coordinate, face_of
+from simtlab.execute.filtering import CORNERS, UNUSED, blend, ratio, weigh, widen_half
+from simtlab.execute.image import (
+    CHANNELS,
+    COMPONENT_BYTES,
+    DEPTH,
+    FORMAT,
+    LINEAR,
+    NO_IMAGE,
+    NO_TEXEL,
+    READ_AS_FLOAT,
+    Format,
+    Role,
+    component,
+    find_image,
+    signed,
+    texel_at,
+)
 from simtlab.execute.memory import report
-from simtlab.execute.simt_stack import lowest_lane
 from simtlab.execute.state import FaultCode
+from simtlab.execute.surface import surface
+from simtlab.program.forms import GEOMETRIES
 
 BAD_TEXTURE = int(FaultCode.BAD_TEXTURE)
+TEXTURE = int(Role.TEXTURE)
+F16, S8, S16 = int(Format.F16), int(Format.S8), int(Format.S16)
+ONE_D, TWO_D, THREE_D, LAYERED_1D, LAYERED_2D, CUBE = range(len(GEOMETRIES))
+HANDLE_AT, NUMBERS_AT, COORDINATES_AT = 4, 5, 6  # see encode_texture
+FACE_PLACES = 21
+
+__all__ = ["surface", "texture"]
 
 
 @compiled
 def texture(launch, worker, warp, ins, pc, mask):
-    return report(worker, warp, ins, pc, lowest_lane(mask), 0, BAD_TEXTURE)
+    """Fetch for the lanes of `mask`. False if a handle was bad; the worker then knows why."""
+    places, weights = np.empty(CORNERS, np.int64), np.empty(CORNERS, np.int64)
+    for lane in range(32):
+        if np.int64(mask) >> lane & 1:
+            handle = ins.operands[HANDLE_AT]
+            if not ins.operands[NUMBERS_AT] & 1:
+                handle = load_i64(warp.window + handle + 8 * lane)
+            image = find_image(launch, handle, TEXTURE, ins.detail & 15)
+            if image == NO_IMAGE:
+                return report(worker, warp, ins, pc, lane, handle, BAD_TEXTURE)
+            place_texels(image, warp, ins, lane, places, weights)
+            for channel in range(4):
+                if ins.operands[channel] >= 0:
+                    bits = fetch(image, channel, places, weights)
+                    store_u32(warp.window + ins.operands[channel] + 4 * lane, np.uint32(bits))
+    return True
 
 
 @compiled
-def surface(launch, worker, warp, ins, pc, mask):
-    return report(worker, warp, ins, pc, lowest_lane(mask), 0, BAD_TEXTURE)
+def coordinate_bits(warp, ins, lane, k):
+    """The 32 bits of the k-th coordinate operand."""
+    value = ins.operands[COORDINATES_AT + k]
+    if ins.operands[NUMBERS_AT] >> (1 + k) & 1:
+        return value & 0xFFFFFFFF
+    return np.int64(load_u32(warp.window + value + 4 * lane))
+
+
+@compiled
+def place_texels(image, warp, ins, lane, places, weights):
+    """Fill in which texels a lane's fetch takes, with their weights."""
+    geometry, is_integer = ins.detail & 15, ins.detail >> 6 & 1
+    if geometry == CUBE:
+        place_on_cube(image, warp, ins, lane, places, weights)
+        return
+    first, y, z = 0, np.int64(0), np.int64(0)
+    if geometry == LAYERED_1D or geometry == LAYERED_2D:
+        first = 1
+        z = min(coordinate_bits(warp, ins, lane, 0), load_i64(image + DEPTH) - 1) << 8
+    elif geometry == THREE_D:
+        z = texel_coordinate(image, 2, coordinate_bits(warp, ins, lane, 2), is_integer)
+    x = texel_coordinate(image, 0, coordinate_bits(warp, ins, lane, first), is_integer)
+    if geometry != ONE_D and geometry != LAYERED_1D:
+        y = texel_coordinate(image, 1, coordinate_bits(warp, ins, lane, first + 1), is_integer)
+    surround(image, x, y, z, places, weights)
+
+
+@compiled
+def place_on_cube(image, warp, ins, lane, places, weights):
+    x = as_float(coordinate_bits(warp, ins, lane, 0))
+    y = as_float(coordinate_bits(warp, ins, lane, 1))
+    z = as_float(coordinate_bits(warp, ins, lane, 2))
+    face = face_of(x, y, z)
+    across = scaled(image, 0, face_coordinate(face, 0, x, y, z), FACE_PLACES)
+    down = scaled(image, 1, face_coordinate(face, 1, x, y, z), FACE_PLACES)
+    surround(image, across, down, np.int64(face) << 8, places, weights)
+
+
+@compiled
+def surround(image, x, y, z, places, weights):
+    """The cell of texels around a point: corner x + 2 y + 4 z has its place and its weight."""
+    x, y, z = clamp_to_edge(image, 0, x), clamp_to_edge(image, 1, y), clamp_to_edge(image, 2, z)
+    weigh(weights, x & 255, y & 255, z & 255)
+    for k in range(CORNERS):
+        if weights[k] != UNUSED:
+            column = texel_index(image, 0, (x >> 8) + (k & 1))
+            row = texel_index(image, 1, (y >> 8) + (k >> 1 & 1))
+            deep = texel_index(image, 2, (z >> 8) + (k >> 2))
+            if column == OUTSIDE or row == OUTSIDE or deep == OUTSIDE:
+                places[k] = NO_TEXEL
+            else:
+                places[k] = texel_at(image, column, row, deep)
+
+
+@compiled
+def fetch(image, channel, places, weights):
+    """The bits of one channel of the result; channels the image has not read as zero."""
+    if channel >= load_i64(image + CHANNELS):
+        return np.int64(0)
+    size, format = load_i64(image + COMPONENT_BYTES), load_i64(image + FORMAT)
+    if load_i64(image + LINEAR):
+        return blend(places, weights, channel * size, format)
+    if places[0] == NO_TEXEL:
+        return np.int64(0)
+    bits = component(places[0] + channel * size, size)
+    if format == F16:
+        return widen_half(bits)
+    is_signed = format == S8 or format == S16
+    if load_i64(image + READ_AS_FLOAT):
+        top = (np.int64(1) << (8 * size - is_signed)) - 1
+        return ratio(max(signed(bits, size), -top), top) if is_signed else ratio(bits, top)
+    return signed(bits, size) & 0xFFFFFFFF if is_signed else bits

@@ -27,46 +27,53 @@ def run_warp(launch, code, worker, cta, warp, quantum):
     """Returns why it stopped. The instructions run are added to the warp's and the worker's counts."""
     executed = 0
     outcome = OUT_SPENT
-    while executed < quantum:
-        pc = warp.pc
-        if pc == warp.reconverge:
+    while executed < quantum and outcome == OUT_SPENT:
+        if warp.pc == warp.reconverge:
             pop(warp)
             continue
-        ins = code[pc]
-        mask = warp.mask
-        if ins.guard != NO_GUARD:
-            held = load_u32(warp.window + ins.guard)
-            mask = np.uint32(mask & ~held) if ins.negated else np.uint32(mask & held)
+        ins = code[warp.pc]
         executed += 1
-        action = ins.action
-        if action == COMPUTE:
-            if mask != 0:
-                operands = launch.code_address + pc * INSTRUCTION_BYTES + OPERANDS_OFFSET
-                call_operation(ins.function, warp.window, mask, operands, warp.context_address)
-            warp.pc = pc + 1
-        elif action == BRANCH:
-            if mask == warp.mask:
-                warp.pc = ins.target
-            elif mask == 0:
-                warp.pc = pc + 1
-            elif has_room(warp):
-                diverge(warp, ins.target, pc + 1, mask, ins.reconverge)
-            else:
-                report(worker, warp, ins, pc, lowest_lane(mask), 0, STACK_OVERFLOW)
-                outcome = OUT_FAULT
-                break
-        elif action <= ATOMIC:
-            if mask != 0 and not access(launch, worker, cta, warp, ins, pc, mask):
-                outcome = OUT_FAULT
-                break
-            warp.pc = pc + 1
-        else:
-            outcome = steer(launch, code, worker, cta, warp, ins, pc, mask, executed)
-            if outcome != OUT_SPENT:
-                break
+        outcome = execute(launch, code, worker, cta, warp, ins, warp.pc, lanes_of(warp, ins), executed)
     warp.executed += executed
     worker.executed += executed
     return outcome
+
+
+@compiled
+def lanes_of(warp, ins):
+    """The active lanes whose guard holds."""
+    if ins.guard == NO_GUARD:
+        return warp.mask
+    held = load_u32(warp.window + ins.guard)
+    return np.uint32(warp.mask & ~held) if ins.negated else np.uint32(warp.mask & held)
+
+
+@compiled
+def execute(launch, code, worker, cta, warp, ins, pc, mask, executed):
+    """Carry out one instruction for the lanes of `mask` and move the warp on. SPENT means that the warp goes on."""
+    action = ins.action
+    if action == COMPUTE:
+        if mask != 0:
+            operands = launch.code_address + pc * INSTRUCTION_BYTES + OPERANDS_OFFSET
+            call_operation(ins.function, warp.window, mask, operands, warp.context_address)
+        warp.pc = pc + 1
+    elif action == BRANCH:
+        if mask == warp.mask:
+            warp.pc = ins.target
+        elif mask == 0:
+            warp.pc = pc + 1
+        elif has_room(warp):
+            diverge(warp, ins.target, pc + 1, mask, ins.reconverge)
+        else:
+            report(worker, warp, ins, pc, lowest_lane(mask), 0, STACK_OVERFLOW)
+            return OUT_FAULT
+    elif action <= ATOMIC:
+        if mask != 0 and not access(launch, worker, cta, warp, ins, pc, mask):
+            return OUT_FAULT
+        warp.pc = pc + 1
+    else:
+        return steer(launch, code, worker, cta, warp, ins, pc, mask, executed)
+    return OUT_SPENT
 
 
 @compiled

@@ -57,6 +57,32 @@ class DeviceArray:
     def __setitem__(self, key: Any, value: Any) -> None:
         self._view()[key] = value
 
+    def view(self, dtype: Any) -> DeviceArray:
+        """The same memory as elements of another type, in one dimension."""
+        dtype = np.dtype(dtype)
+        if self.nbytes % dtype.itemsize:
+            raise SimtlabError(f"{self.nbytes} bytes are no whole number of {dtype} elements")
+        return DeviceArray(self._memory, self._allocation, (self.nbytes // dtype.itemsize,), dtype)
+
     def free(self) -> None:
         """Give the memory back; using the array afterwards is an error, here and in a kernel."""
         self._memory.free(self.address)
+
+
+class Variable(DeviceArray):
+    """A module's variable. PTX says of most arrays only how many bytes they have; such a one takes any array of its size."""
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if self.dtype == np.uint8 and self.nbytes > 1 and key in (Ellipsis, slice(None)):
+            value = np.asarray(value)
+            if value.ndim and value.dtype != np.uint8:
+                value = self._as_bytes(value)
+        super().__setitem__(key, value)
+
+    def _as_bytes(self, value: np.ndarray) -> np.ndarray:
+        if value.nbytes != self.nbytes:
+            raise SimtlabError(
+                f"'{self._allocation.label}' has {self.nbytes} bytes, of what type the PTX does not say; "
+                f"the {value.dtype} array given has {value.nbytes}"
+            )
+        return np.frombuffer(value.tobytes(), np.uint8)

@@ -28,9 +28,8 @@ def explain_fault(gpu: Gpu, program: Program, run: GridRun, services: Services) 
     pc = int(fault.fault_pc)
     warp = slot.cta.warps[int(fault.fault_warp)]
     place = f"kernel '{program.name}', {block_and_thread(warp, int(fault.fault_lane))}, at {program.where(pc)}"
-    if services.failure:
-        return DeviceFault(f"{services.failure} in {place}")
-    return DeviceFault(f"{_problem(gpu, program, slot, worker)} in {place}")
+    problem = services.failures.get(int(slot.cta.number)) or _problem(gpu, program, slot, worker)
+    return DeviceFault(f"{problem} in {place}")
 
 
 def block_and_thread(warp: np.record, lane: int) -> str:
@@ -42,7 +41,8 @@ def block_and_thread(warp: np.record, lane: int) -> str:
 
 def _problem(gpu: Gpu, program: Program, slot: Slot, worker: Worker) -> str:
     fault = worker.record[0]
-    code, address, pc = FaultCode(int(fault.fault)), int(fault.fault_address), int(fault.fault_pc)
+    code, pc = FaultCode(int(fault.fault)), int(fault.fault_pc)
+    address = int(fault.fault_address) & 0xFFFFFFFFFFFFFFFF
     instruction = program.lowered[pc]
     if code in (FaultCode.OUTSIDE, FaultCode.MISALIGNED, FaultCode.READ_ONLY):
         size = int(program.code[pc].access_bytes)
@@ -52,6 +52,9 @@ def _problem(gpu: Gpu, program: Program, slot: Slot, worker: Worker) -> str:
             return f"{what} writes to constant memory ({near})"
         if code == FaultCode.MISALIGNED:
             return f"misaligned {what}, which is not a multiple of {size} ({near})"
+        held = gpu.memory.find(address)
+        if held is not None and address + size > held.end:
+            return f"{what} reaches {address + size - held.end} bytes past the end of the {held}"
         return f"{what} is outside every allocation ({near})" if "allocation" in near else f"{what} is {near}"
     return {
         FaultCode.STACK_OVERFLOW: "stack overflow: calls are nested too deeply",

@@ -87,6 +87,10 @@ class Gpu:
         """A texture object over an image; see `simtlab.host.texture.Textures.create` for the options."""
         return self.textures.create(values, **options)
 
+    def surface(self, values: Any, **options: Any) -> Any:
+        """A surface object over an image; see `simtlab.host.texture.Textures.surface` for the options."""
+        return self.textures.surface(values, **options)
+
     def keep_during_launch(self, buffer: np.ndarray) -> None:
         """Hold on to memory that compiled code reads by address."""
         self._kept = buffer

@@ -49,7 +49,7 @@ def launch(
     check(program, block, shared)
     parameters = pack(program, arguments)
     record, kept = prepare(gpu, program, grid, block, shared, parameters)
-    services = Services(gpu, program)
+    services = Services(gpu, program, record)
     run = GridRun(program, record, services.serve)
     try:
         run.run(gpu.threads)
@@ -117,10 +117,10 @@ def prepare(
         gpu.memory.bytes(allocation.start, len(parameters))[:] = parameters
         row.parameter_address = allocation.start
         kept.append(allocation)
-    allocations, textures = gpu.memory.table(), gpu.textures.table()
+    textures = gpu.textures.table()
     row.code_address = program.code.ctypes.data
     row.targets, row.entries, row.n_entries = program.targets.ctypes.data, program.entries.ctypes.data, len(program.entries)
-    row.allocations, row.n_allocations = allocations.ctypes.data, len(gpu.memory)
+    gpu.memory.show_to(row)
     row.textures, row.n_textures = textures.ctypes.data, len(textures)
     row.arena = gpu.memory.arena.ctypes.data
     row.grid, row.block = grid, block
@@ -128,7 +128,7 @@ def prepare(
     row.n_cores = N_CORES
     depth = program.depth
     row.register_bytes = RECURSIVE_WINDOW_BYTES if depth.recursive else depth.window_bytes
-    row.local_bytes = max(gpu.stack_bytes, depth.local_bytes) if depth.recursive else depth.local_bytes
+    row.local_bytes = depth.local_bytes + (gpu.stack_bytes if depth.recursive else 0)
     row.shared_bytes, row.dynamic_shared = program.static_shared_bytes + shared, shared
     row.parameters = buffer.ctypes.data
     return record, kept

@@ -28,6 +28,10 @@ class Allocation:
     def end(self) -> int:
         return self.start + self.size
 
+    def __str__(self) -> str:
+        name = f" '{self.label}'" if self.label else ""
+        return f"allocation{name} of {self.size} bytes at {self.start:#x}"
+
 
 class DeviceMemory:
     """The arena costs address space until it is touched; freed memory goes back to the system."""
@@ -115,6 +119,10 @@ class DeviceMemory:
             self._table = table
         return self._table
 
+    def show_to(self, launch: np.record) -> None:
+        """Let a launch see the allocations there are now."""
+        launch.allocations, launch.n_allocations = self.table().ctypes.data, len(self)
+
     def __len__(self) -> int:
         return len(self._starts)
 
@@ -125,14 +133,12 @@ class DeviceMemory:
         at = bisect_right(self._starts, address)
         around = [self._allocations[start] for start in self._starts[max(at - 1, 0) : at + 1]]
         nearest = min(around, key=lambda a: a.start - address if address < a.start else max(0, address - a.end + 1))
-        name = f" '{nearest.label}'" if nearest.label else ""
-        what = f"allocation{name} of {nearest.size} bytes at {nearest.start:#x}"
         if address < nearest.start:
-            return f"{nearest.start - address} bytes before the {what}"
+            return f"{nearest.start - address} bytes before the {nearest}"
         if address >= nearest.end:
             past = address - nearest.end
-            return f"{past} bytes past the end of the {what}" if past else f"right at the end of the {what}"
-        return f"{address - nearest.start} bytes into the {what}"
+            return f"{past} bytes past the end of the {nearest}" if past else f"right at the end of the {nearest}"
+        return f"{address - nearest.start} bytes into the {nearest}"
 
     def read_string(self, address: int, limit: int = 65536) -> str:
         """A C string in device memory, up to the end of its allocation."""

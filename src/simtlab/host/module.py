@@ -10,7 +10,7 @@ import numpy as np
 
 from simtlab.errors import LaunchError, SimtlabError
 from simtlab.frontend import ast
-from simtlab.host.array import DeviceArray
+from simtlab.host.array import DeviceArray, Variable
 from simtlab.host.launch import Run, launch
 from simtlab.program.program import Program, build_program, function_addresses
 
@@ -26,7 +26,7 @@ class Module:
     def __init__(self, gpu: Gpu, tree: ast.Module, names: Mapping[str, str] | None = None):
         self.gpu, self.tree = gpu, tree
         self._names = dict(names or {})
-        self._variables: dict[str, DeviceArray] = {}
+        self._variables: dict[str, Variable] = {}
         self._addresses: dict[str, int] = {}
         self._kernels: dict[str, Kernel] = {}
         self._place_variables()
@@ -46,7 +46,7 @@ class Module:
             allocation = self.gpu.memory.allocate(variable.size, variable.name, writable)
             self.gpu.memory.clear(allocation)
             count = 1 if variable.count is None else variable.count
-            self._variables[variable.name] = DeviceArray(self.gpu.memory, allocation, (count,), numpy_type(variable.type))
+            self._variables[variable.name] = Variable(self.gpu.memory, allocation, (count,), numpy_type(variable.type))
             self._addresses[variable.name] = allocation.start
 
     def _fill_variables(self) -> None:
@@ -93,8 +93,11 @@ class Module:
             raise LaunchError(f"'{name}' names {len(matching)} kernels: {', '.join(matching)}")
         raise LaunchError(f"no kernel '{name}' here; the kernels are: {known}")
 
-    def variable(self, name: str) -> DeviceArray:
-        """A `__device__` or `__constant__` variable as an array of its elements, readable and writable by the host."""
+    def variable(self, name: str, dtype: Any = None) -> DeviceArray:
+        """A `__device__` or `__constant__` variable, readable and writable by the host.
+
+        The compiler declares arrays as bytes; `dtype` says what they are: `module.variable("table", "f4")[3]`.
+        """
         found = self._variables.get(name)
         if found is None:
             matching = [array for key, array in self._variables.items() if plain_name(key) == name]
@@ -102,7 +105,7 @@ class Module:
                 known = ", ".join(f"'{plain_name(key)}'" for key in self._variables) or "none"
                 raise SimtlabError(f"no variable '{name}' here; the variables are: {known}")
             found = matching[0]
-        return found
+        return found if dtype is None else found.view(dtype)
 
     constant = variable
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import struct
 from typing import TYPE_CHECKING
@@ -40,7 +41,10 @@ def format_printf(template: str, frame: Frame, arguments: int) -> tuple[str, int
             width = str(packed.take(4, "i"))
         if precision == "*":
             precision = str(packed.take(4, "i"))
-        dot = "" if "." not in match[0] else f".{precision or 0}"
+        if precision is not None and int(precision) < 0:
+            dot = ""
+        else:
+            dot = "" if "." not in match[0] else f".{precision or 0}"
         count += 1
         return _one(f"%{flags or ''}{width or ''}{dot}", length or "", kind, packed, frame)
 
@@ -49,14 +53,18 @@ def format_printf(template: str, frame: Frame, arguments: int) -> tuple[str, int
 
 def _one(start: str, length: str, kind: str, packed: _Arguments, frame: Frame) -> str:
     if kind in "fFeEgG":
-        return (start + kind) % packed.take(8, "d")
+        value = float(packed.take(8, "d"))
+        text = (start + kind) % value
+        negative = math.isnan(value) and math.copysign(1, value) < 0
+        return re.sub(" ?nan", "-nan", text, flags=re.IGNORECASE, count=1) if negative else text
     if kind in "aA":
-        text = float(packed.take(8, "d")).hex()
-        return text.upper() if kind == "A" else text
+        text = _hexadecimal(float(packed.take(8, "d")))
+        return (start.split(".")[0] + "s") % (text.upper() if kind == "A" else text)
     if kind == "s":
         return (start + "s") % frame.read_string(int(packed.take(8, "Q")))
     if kind == "p":
-        return (start + "s") % f"{packed.take(8, 'Q'):#x}"
+        address = int(packed.take(8, "Q"))
+        return (start + "s") % (f"{address:#x}" if address else "(nil)")
     if kind == "c":
         return (start + "c") % chr(int(packed.take(4, "i")) & 0xFF)
     wide = length in ("l", "ll", "j", "z", "t")
@@ -64,7 +72,14 @@ def _one(start: str, length: str, kind: str, packed: _Arguments, frame: Frame) -
     value = packed.take(8 if wide else 4, ("q" if signed else "Q") if wide else ("i" if signed else "I"))
     if length in ("h", "hh"):
         value = _narrow(int(value), 16 if length == "h" else 8, signed)
-    return (start + ("d" if kind in "diu" else kind)) % value
+    text = (start + ("d" if kind in "diu" else kind)) % value
+    return text.replace("0o", "0") if kind == "o" else text  # C marks octal with a 0 alone
+
+
+def _hexadecimal(value: float) -> str:
+    """A number as %a has it: Python's own notation without the zeros at the end."""
+    mantissa, p, exponent = value.hex().partition("p")
+    return mantissa.rstrip("0").rstrip(".") + p + exponent if p else mantissa
 
 
 def _narrow(value: int, bits: int, signed: bool) -> int:

@@ -24,10 +24,10 @@ MOST_ARGUMENT_BYTES = 512
 class Services:
     """The requests of one launch. Printed text is shown when the launch ends, block by block."""
 
-    def __init__(self, gpu: Gpu, program: Program):
-        self.gpu, self.program = gpu, program
+    def __init__(self, gpu: Gpu, program: Program, launch: np.ndarray):
+        self.gpu, self.program, self.launch = gpu, program, launch
         self._printed: list[tuple[int, int, str]] = []
-        self.failure = ""
+        self.failures: dict[int, str] = {}  # of each CTA that failed
 
     def serve(self, slot: Slot, worker: Worker) -> None:
         """Do what the warp's call asks, lane by lane, and let the warp go on after it."""
@@ -36,13 +36,20 @@ class Services:
         instruction = self.program.code[int(warp.pc)]
         service = Service(int(instruction.detail))
         for lane in range(32):
-            if int(record.service_mask) >> lane & 1 and not self._serve_lane(service, slot, warp, instruction, lane):
-                record.fault, record.fault_pc = FaultCode.TRAP, warp.pc
-                record.fault_warp, record.fault_lane = record.service_warp, lane
-                return
+            if int(record.service_mask) >> lane & 1:
+                failure = self._serve_lane(service, slot, warp, instruction, lane)
+                if failure:
+                    self.failures[int(slot.cta.number)] = failure
+                    record.fault, record.fault_pc = FaultCode.TRAP, warp.pc
+                    record.fault_warp, record.fault_lane = record.service_warp, lane
+                    return
+        if service in (Service.MALLOC, Service.FREE):
+            self.gpu.memory.show_to(self.launch[0])
+            worker.windows[:] = 0
         warp.pc += 1
 
-    def _serve_lane(self, service: Service, slot: Slot, warp: np.record, instruction: np.record, lane: int) -> bool:
+    def _serve_lane(self, service: Service, slot: Slot, warp: np.record, instruction: np.record, lane: int) -> str:
+        """Gives what went wrong, or nothing."""
         frame = Frame(self.gpu, slot, warp, lane)
         places = [int(place) for place in instruction.operands]
         if service == Service.VPRINTF:
@@ -52,13 +59,12 @@ class Services:
         elif service == Service.ASSERT_FAIL:
             message, file, function = (frame.read_string(frame.word(places[k])) for k in (0, 1, 3))
             line = frame.word(places[2]) & 0xFFFFFFFF
-            self.failure = f"assertion '{message}' failed ({file}:{line}, {function})"
-            return False
+            return f"assertion '{message}' failed ({file}:{line}, {function})"
         elif service == Service.MALLOC:
             frame.store(places[0], self._allocate(frame.word(places[1])), 8)
         elif service == Service.FREE:
             return self._free(frame.word(places[0]))
-        return True
+        return ""
 
     def _allocate(self, size: int) -> int:
         try:
@@ -68,15 +74,14 @@ class Services:
         self.gpu.memory.clear(allocation)
         return allocation.start
 
-    def _free(self, address: int) -> bool:
+    def _free(self, address: int) -> str:
         allocation = self.gpu.memory.find(address)
         if address == 0:
-            return True
+            return ""
         if allocation is None or allocation.start != address or allocation.label != "device malloc":
-            self.failure = f"free of {address:#x}, which malloc did not give ({self.gpu.memory.describe(address)})"
-            return False
+            return f"free of {address:#x}, which malloc did not give ({self.gpu.memory.describe(address)})"
         self.gpu.memory.free(address)
-        return True
+        return ""
 
     def text(self) -> str:
         return "".join(text for _, _, text in sorted(self._printed))
@@ -120,5 +125,7 @@ class Frame:
         return self.gpu.memory.bytes(address, min(size, allocation.end - address)).tobytes()
 
     def read_string(self, address: int) -> str:
+        if address == 0:
+            return "(null)"
         raw = self.read(address, 1 << 16)
         return raw.split(b"\0", 1)[0].decode("utf-8", "replace") if raw else f"<bad pointer {address:#x}>"

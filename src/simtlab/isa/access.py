@@ -56,6 +56,7 @@ class Access:
         if kind == FRAME:
             start = b.add(start, self.window.frame)
         self.start = start  # window-relative address where there is no base register
+        self.displacement = lanes.raw_operand(k + 1)
         self.base = lanes.raw_operand(k) if kind in (WORD, DOUBLE) else None
         room = b.sub(self.window.length, I64(size))
         fits = b.icmp_unsigned(">=", self.window.length, I64(size))
@@ -69,8 +70,14 @@ class Access:
         kind = self.lanes.shape.kinds[self.k]
         width, type = (8, I64) if kind == DOUBLE else (4, I32)
         place = b.gep(self.lanes.registers, [b.add(self.base, b.mul(walk.lane_64, I64(width)))])
-        address = b.load(b.bitcast(place, type.as_pointer()))
-        return b.add(self.start, address if kind == DOUBLE else b.zext(address, I64))
+        return self.from_base(b.load(b.bitcast(place, type.as_pointer())))
+
+    def from_base(self, base: ir.Value) -> ir.Value:
+        """Where in the window an access with this base begins; a 32-bit base and its displacement wrap at 32 bits."""
+        b = self.lanes.b
+        if base.type == I64:
+            return b.add(self.start, base)
+        return b.sub(b.zext(b.add(base, b.trunc(self.displacement, I32)), I64), self.window.first)
 
     def allowed(self, offset: ir.Value) -> ir.Value:
         b = self.lanes.b
@@ -193,8 +200,7 @@ def _addresses(lanes: Lanes, access: Access) -> ir.Value:
 
 
 def _row_start(lanes: Lanes, access: Access) -> ir.Value:
-    first = lanes.b.extract_element(_addresses(lanes, access), I32(0))
-    return lanes.b.add(access.start, first if first.type == I64 else lanes.b.zext(first, I64))
+    return access.from_base(lanes.b.extract_element(_addresses(lanes, access), I32(0)))
 
 
 def _is_row(lanes: Lanes, access: Access) -> ir.Value:

@@ -1,7 +1,8 @@
 """Atomic operations: lane after lane, lowest first, so that one order is the only one.
 
 A lane's operation reads the old value, writes the new one, and gives the old one back. The window counts the operations
-that changed memory (field `changes`): a warp that spins on a lock it does not get changes nothing.
+that changed memory (field `changes`): a warp that spins on a lock it does not get changes nothing. Its field `flushes`
+says whether sums of f32 take subnormal numbers as zeros: an H200 does so in global memory and not in shared memory.
 """
 
 from llvmlite import ir
@@ -21,7 +22,7 @@ LATE_FORMS = (
     f".add{LATE}.{{u32,s32,u64,s64,f32,f64}}",
 )
 HALVES = "{.add.noftz.f16,.add.noftz.f16x2}"
-CHANGES_FIELD = 5
+CHANGES_FIELD, FLUSHES_FIELD = 5, 6  # of the window
 
 
 @operation(f"atom{ORDER}{SCOPE_LAST}{ARITHMETIC}", "T = M T", raw=True, action="atomic")
@@ -97,8 +98,10 @@ def _combine(lanes: Lanes, m: Modifiers, old: ir.Value, operands: list[ir.Value]
 def _add(lanes: Lanes, type: str, old: ir.Value, x: ir.Value) -> ir.Value:
     b = lanes.b
     if type == "f32":
-        total = b.fadd(b.bitcast(old, F32), b.bitcast(x, F32))
-        bits = b.bitcast(total, I32)
+        flushes = b.load(b.gep(b.bitcast(lanes.context, I64.as_pointer()), [I32(FLUSHES_FIELD)]))
+        flush = b.icmp_unsigned("!=", flushes, I64(0))
+        total = b.fadd(b.bitcast(_flushed(b, old, flush), F32), b.bitcast(_flushed(b, x, flush), F32))
+        bits = _flushed(b, b.bitcast(total, I32), flush)
         return b.select(b.fcmp_unordered("uno", total, total), I32(0x7FFFFFFF), bits)
     if type == "f64":
         return _add_f64(b, old, x)
@@ -109,6 +112,12 @@ def _add(lanes: Lanes, type: str, old: ir.Value, x: ir.Value) -> ir.Value:
         high = _add_f16(b, b.trunc(b.lshr(old, I32(16)), I16), b.trunc(b.lshr(x, I32(16)), I16))
         return b.or_(b.zext(low, I32), b.shl(b.zext(high, I32), I32(16)))
     return b.add(old, x)
+
+
+def _flushed(b: ir.IRBuilder, bits: ir.Value, flush: ir.Value) -> ir.Value:
+    """A subnormal f32 as zero of its sign, if `flush` holds."""
+    small = b.icmp_unsigned("==", b.and_(bits, I32(0x7F800000)), I32(0))
+    return b.select(b.and_(small, flush), b.and_(bits, I32(0x80000000)), bits)
 
 
 def _add_f64(b: ir.IRBuilder, old: ir.Value, x: ir.Value) -> ir.Value:

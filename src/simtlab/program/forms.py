@@ -2,10 +2,12 @@
 
 import numpy as np
 
-from simtlab.isa.shape import ABSENT, IMMEDIATE, NOT_PREDICATE, SINK
+from simtlab.isa.lanes import bits_of
+from simtlab.isa.shape import ABSENT, DOUBLE, HALF, IMMEDIATE, NOT_PREDICATE, SINK, WORD
 from simtlab.isa.table import Modifiers
 from simtlab.program.action import BarrierKind
 from simtlab.program.lower import Lowered
+from simtlab.program.operand import error
 
 NOT_THERE, A_NUMBER, A_REGISTER, A_NEGATED_PREDICATE = 0, 1, 2, 3  # what an operand is, for the executor
 
@@ -42,37 +44,60 @@ def encode_barrier(row: np.void, instruction: Lowered, values: list[int]) -> Non
 
 
 def encode_texture(row: np.void, instruction: Lowered, values: list[int]) -> None:
-    """operands: four destinations (-1: sink), handle, which of handle and coordinates are numbers (bits), coordinates."""
+    """operands: four destinations (-1 for a sink), the handle, which of handle and coordinates are numbers (bits), coordinates."""
     m = Modifiers(instruction.origin.spelling)
     kinds = instruction.kinds
     geometry = m.first_of(*GEOMETRIES) or "1d"
-    destinations = [-1 if kinds[k] == SINK else values[k] for k in range(4)]
-    numbers = sum(1 << j for j in range(5) if kinds[4 + j] == IMMEDIATE)
-    row["operands"] = 0
-    row["operands"][:10] = [*destinations, values[4], numbers, *values[5:9]]
     integer_coordinates = m.types[1] == "s32"
+    check_kinds(instruction, kinds[:4], WORD + SINK)
+    check_kinds(instruction, kinds[4], DOUBLE + IMMEDIATE)
+    check_kinds(instruction, kinds[5:9], WORD + IMMEDIATE + ABSENT)
+    check_coordinates(instruction, kinds[5:9], geometry)
+    destinations = [-1 if kinds[k] == SINK else values[k] for k in range(4)]
+    coordinates = values[5:9]
+    if geometry in ("a1d", "a2d") and not integer_coordinates and kinds[5] == IMMEDIATE:
+        coordinates[0] = int(np.uint32(coordinates[0]).view(np.float32))  # a layer is no float, whatever the others are
+    row["operands"] = 0
+    row["operands"][:10] = [*destinations, values[4], numbers(kinds[4:9]), *coordinates]
     row["detail"] = GEOMETRIES.index(geometry) | TEXEL_TYPES.index(m.types[0]) << 4 | integer_coordinates << 6
 
 
 def encode_surface(row: np.void, instruction: Lowered, values: list[int]) -> None:
     """operands: up to four data registers, handle, which are numbers (bits: data, handle, coordinates), coordinates."""
     m = Modifiers(instruction.origin.spelling)
-    geometry = m.first_of(*GEOMETRIES) or "1d"
-    count = m.lanes_per_access
-    store = m.opcode == "sust"
-    data_at, address_at = (5, 0) if store else (0, count)
     kinds = instruction.kinds
-    numbers = sum(1 << j for j in range(count) if kinds[data_at + j] == IMMEDIATE)
-    numbers |= sum(1 << (4 + j) for j in range(5) if kinds[address_at + j] == IMMEDIATE)
-    data = [values[data_at + j] if kinds[data_at + j] != SINK else -1 for j in range(count)]
+    geometry = m.first_of(*GEOMETRIES) or "1d"
+    count, store = m.lanes_per_access, m.opcode == "sust"
+    data_at, at = (5, 0) if store else (0, count)
+    data_kinds = kinds[data_at : data_at + count]
+    check_kinds(instruction, kinds[at], DOUBLE + IMMEDIATE)
+    check_kinds(instruction, kinds[at + 1 : at + 5], WORD + IMMEDIATE + ABSENT)
+    check_coordinates(instruction, kinds[at + 1 : at + 5], geometry)
+    register = next((kind for kind in data_kinds if kind not in IMMEDIATE + SINK), WORD)
+    check_kinds(instruction, data_kinds, register + (IMMEDIATE if store else SINK))
+    data = [-1 if kind == SINK else values[data_at + j] for j, kind in enumerate(data_kinds)]
     row["operands"] = 0
     row["operands"][:4] = [*data, *[-1] * (4 - count)]
-    row["operands"][4:10] = [values[address_at], numbers, *values[address_at + 1 : address_at + 5]]
-    width = {"b8": 0, "b16": 1, "b32": 2, "b64": 3}[m.type]
-    mode = {"trap": 0, "clamp": 1, "zero": 2}[m.first_of("trap", "clamp", "zero") or "trap"]
-    wide_data = kinds[data_at] == "d"
-    half_data = kinds[data_at] == "h"
-    register = 2 if wide_data else 0 if half_data else 1
-    row["detail"] = (
-        GEOMETRIES.index(geometry) | width << 4 | mode << 6 | store << 8 | (count - 1) << 9 | register << 11
-    )
+    row["operands"][4:10] = [values[at], numbers(data_kinds) | numbers(kinds[at : at + 5]) << 4, *values[at + 1 : at + 5]]
+    row["access_bytes"] = count * (bits_of(m.type) // 8)
+    width = ("b8", "b16", "b32", "b64").index(m.type)
+    mode = ("trap", "clamp", "zero").index(m.first_of("trap", "clamp", "zero") or "trap")
+    size = (HALF, WORD, DOUBLE).index(register)
+    row["detail"] = GEOMETRIES.index(geometry) | width << 4 | mode << 6 | store << 8 | (count - 1) << 9 | size << 11
+
+
+def numbers(kinds: str) -> int:
+    """Which of the operands are numbers, as bits."""
+    return sum(1 << j for j, kind in enumerate(kinds) if kind == IMMEDIATE)
+
+
+def check_kinds(instruction: Lowered, kinds: str, allowed: str) -> None:
+    if any(kind not in allowed for kind in kinds):
+        raise error(instruction.origin, f"{instruction.origin.spelling} needs registers of its operands' own widths here", "")
+
+
+def check_coordinates(instruction: Lowered, kinds: str, geometry: str) -> None:
+    needed = COORDINATES[geometry]
+    if ABSENT in kinds[:needed]:
+        given = kinds.index(ABSENT)
+        raise error(instruction.origin, f"{instruction.origin.spelling} needs {needed} coordinates, not {given}", "")

@@ -1,6 +1,6 @@
 """A program: one kernel and every function it can reach, laid out as one array of instructions ready to execute."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,7 @@ from simtlab.program.reach import reachable, shared_variables
 
 FUNCTION_BASE = 0x0300_0000_0000  # a function's address: this plus 16 times its number in the module
 FUNCTION_STEP = 16
+MOST_LINES_OF_A_CALL = 12  # that a message shows
 
 
 @dataclass
@@ -51,9 +52,19 @@ class Program:
         """An instruction for a message: its text and the PTX and CUDA lines it came from."""
         origin = self.lowered[pc].origin
         line = origin.position.line
-        text = self.module.text.splitlines()[line - 1].strip()
+        text = statement(self.module.text.splitlines()[line - 1 :])
         source = f", {origin.source.file}:{origin.source.line}" if origin.source else ""
         return f"'{text}' ({self.module.source_name}:{line}{source})"
+
+
+def statement(lines: Sequence[str]) -> str:
+    """The text up to a semicolon; calls stand on several lines."""
+    text = ""
+    for line in lines[:MOST_LINES_OF_A_CALL]:
+        text = f"{text} {line.strip()}".strip()
+        if ";" in line:
+            break
+    return text
 
 
 def function_addresses(module: ast.Module) -> dict[str, int]:

@@ -1,0 +1,59 @@
+"""How a command ends: its answer on stdout, or one message on stderr and an exit status."""
+
+import io
+import json
+from collections.abc import Callable
+from contextlib import nullcontext, redirect_stdout
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+
+import typer
+
+from simtlab.errors import CompileError, Deadlock, DeviceFault, SimtlabError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+FAULT, BAD_INPUT, INTERRUPTED = 1, 2, 130
+
+
+class BadInput(SimtlabError):
+    """A command line or a file that asks for something impossible."""
+
+
+class Answer(Protocol):
+    """What a command found out."""
+
+    def as_json(self) -> dict[str, Any]: ...
+
+    def show(self, console: "Console") -> None: ...
+
+
+def answer(work: Callable[[], Answer], as_json: bool) -> None:
+    """Do the work and show its answer. As JSON, nothing else reaches stdout, not even what a kernel prints."""
+    printed = io.StringIO()
+    try:
+        with redirect_stdout(printed) if as_json else nullcontext():
+            found = work()
+        if as_json:
+            typer.echo(json.dumps(found.as_json(), indent=2, allow_nan=False))
+        else:
+            from rich.console import Console
+
+            found.show(Console(highlight=False, markup=False, emoji=False))
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
+    except SimtlabError as error:
+        fail(error, printed.getvalue() if as_json else None)
+    except MemoryError:
+        fail(BadInput("this machine has not enough memory for that"), printed.getvalue() if as_json else None)
+
+
+def fail(error: SimtlabError, printed: str | None) -> NoReturn:
+    """Report an error; `printed` is what the kernel had printed if stdout is to have JSON."""
+    text = str(error)
+    if printed is not None:
+        typer.echo(json.dumps({"error": text, "printed": printed}, indent=2))
+    if isinstance(error, CompileError) and "\n" in text:
+        text = f"the CUDA compiler refused the source\n{text}"
+    typer.echo(f"error: {text}", err=True)
+    raise typer.Exit(FAULT if isinstance(error, DeviceFault | Deadlock) else BAD_INPUT)

@@ -1,0 +1,103 @@
+"""The commands and their options. What they need is imported when they run, so that help comes at once."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simtlab import __version__
+from simtlab.cli.answer import answer
+
+app = typer.Typer(
+    name="simtlab",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+lists = typer.Typer(help="Print what simtlab knows.")
+app.add_typer(lists, name="list", no_args_is_help=True)
+
+CompilerOptions = Annotated[
+    list[str] | None, typer.Option(metavar="OPTION", help="An option for the CUDA compiler: --option=-DN=4.")
+]
+Folders = Annotated[list[Path] | None, typer.Option(metavar="DIR", help="A folder with headers.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"simtlab {__version__}")
+        raise typer.Exit()
+
+
+@app.callback(invoke_without_command=True)
+def simtlab(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    """A GPU microarchitecture lab: run CUDA C++ and PTX kernels without a GPU, bit for bit as one would."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help(), nl=False)
+
+
+@app.command()
+def run(
+    file: Annotated[Path, typer.Argument(help="A .cu or .ptx file, or a .toml file with several launches.")],
+    kernel: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The kernel; a template as 'scale<float>'. Not needed if there is one."),
+    ] = None,
+    grid: Annotated[str | None, typer.Option(metavar="SIZE", help="Blocks in the grid: 4096, 64x64 or 8,8,4.")] = None,
+    block: Annotated[str | None, typer.Option(metavar="SIZE", help="Threads in a block: 256, 16x16 or 8,8,4.")] = None,
+    arg: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="VALUE",
+            help="A kernel argument, in order: i32:1024, f32:2.5, 'f32[1024]=random', 'i32[64x64]=zeros', "
+            "'f32[]=x.npy', ptr:0.",
+        ),
+    ] = None,
+    out: Annotated[
+        list[str] | None,
+        typer.Option(metavar="INDEX:FILE", help="Write an array argument after the run: 3:y.npy. Counted from 0."),
+    ] = None,
+    shared: Annotated[int | None, typer.Option(metavar="BYTES", help="Dynamic shared memory of a block, in bytes.")] = None,
+    option: CompilerOptions = None,
+    include: Folders = None,
+    threads: Annotated[int | None, typer.Option(metavar="N", help="Host threads to run on; every core if left out.")] = None,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the random arrays.")] = 0,
+    json: Json = False,
+) -> None:
+    """Run a kernel and show what it did."""
+    from simtlab.cli.plan import Options, make_plan
+    from simtlab.cli.run import carry_out
+
+    options = Options(kernel, grid, block, arg or [], out or [], shared, option or [], include or [])
+    answer(lambda: carry_out(make_plan(file, options, seed), threads), json)
+
+
+@app.command()
+def inspect(
+    file: Annotated[Path, typer.Argument(help="A .cu or .ptx file.")],
+    kernel: Annotated[str | None, typer.Option(metavar="NAME", help="Only this kernel; a template as 'scale<float>'.")] = None,
+    ptx: Annotated[bool, typer.Option("--ptx", help="Show the PTX beside the CUDA lines it came from.")] = False,
+    option: CompilerOptions = None,
+    include: Folders = None,
+    json: Json = False,
+) -> None:
+    """Show a file's kernels: parameters, registers, memory, basic blocks, PTX by source line."""
+    from simtlab.cli.inspect import look_into
+
+    answer(lambda: look_into(file, kernel, ptx, option or [], include or []), json)
+
+
+@lists.command("ptx")
+def list_ptx(
+    markdown: Annotated[bool, typer.Option("--markdown", help="As the page docs/ptx.md.")] = False,
+) -> None:
+    """Print the supported PTX instructions, family by family."""
+    from simtlab.cli.ptx_table import as_markdown, as_text
+
+    typer.echo(as_markdown() if markdown else as_text(), nl=False)

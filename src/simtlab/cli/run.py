@@ -1,0 +1,243 @@
+"""`simtlab run`: carry out a plan and say what each launch did and which arrays changed."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simtlab.cli.answer import BadInput
+from simtlab.cli.plan import LaunchPlan, Plan
+from simtlab.cli.source import check_source, choose_kernel, open_module
+from simtlab.cli.tables import show_facts, show_table
+from simtlab.cli.values import type_and_shape
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from simtlab.host.array import DeviceArray
+    from simtlab.host.module import Kernel
+
+FIRST_ELEMENTS = 8  # of a changed array, shown
+EMPTY_KERNEL = ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry nothing() { ret; }\n"
+
+
+@dataclass(frozen=True)
+class Launched:
+    """What one launch, perhaps repeated, did."""
+
+    kernel: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    registers: int
+    static_shared_bytes: int
+    dynamic_shared_bytes: int
+    repeat: int
+    instructions: int
+    seconds: float
+    printed: str
+
+    @property
+    def rate(self) -> float:
+        """Million warp instructions a second."""
+        return self.instructions / self.seconds / 1e6
+
+    def as_json(self) -> dict[str, Any]:
+        return {**vars(self), "million_instructions_per_second": self.rate}
+
+
+@dataclass(frozen=True)
+class Changed:
+    """An array after the run, its changed elements counted."""
+
+    name: str
+    values: np.ndarray
+    changed: int
+    file: Path | None
+
+    def first(self) -> list[Any]:
+        return [shown(value) for value in self.values.ravel()[:FIRST_ELEMENTS]]
+
+    def extremes(self) -> tuple[Any, Any]:
+        """Least and greatest, NaNs left out unless there is nothing else."""
+        numbers = self.values[~np.isnan(self.values)]
+        numbers = numbers if numbers.size else self.values
+        return shown(numbers.min()), shown(numbers.max())
+
+    def as_json(self) -> dict[str, Any]:
+        least, greatest = self.extremes()
+        return {
+            "name": self.name,
+            "type": type_and_shape(self.values.dtype, self.values.shape),
+            "changed": self.changed,
+            "min": least,
+            "max": greatest,
+            "first": self.first(),
+            "file": str(self.file) if self.file else None,
+        }
+
+
+def shown(value: np.generic) -> Any:
+    """A number as JSON has it; infinities and NaN, which JSON has not, as text."""
+    number = value.item()
+    if isinstance(number, float):
+        return number if np.isfinite(number) else str(number)
+    return number
+
+
+def carry_out(plan: Plan, threads: int | None) -> RunAnswer:
+    """Compile, make the arrays, launch, write the files."""
+    check_source(plan.source, plan.include)
+    from simtlab.host.gpu import Gpu
+
+    gpu = Gpu(threads=threads)
+    module = open_module(gpu, plan.source, [launch.kernel for launch in plan.launches], plan.options, plan.include)
+    kernels = [choose_kernel(module, launch.kernel, plan.source) for launch in plan.launches]
+    arrays = {
+        name: text.place(gpu, name, (plan.seed, number)) for number, (name, text) in enumerate(plan.arrays.items())
+    }
+    before = {name: array.numpy() for name, array in arrays.items()}
+    make_ready()
+    launched = [launch(kernel, asked, arrays) for kernel, asked in zip(kernels, plan.launches, strict=True)]
+    changed = []
+    for name, array in arrays.items():
+        values = array.numpy()
+        changed.append(Changed(name, values, differences(before[name], values), plan.outputs.get(name)))
+        write(changed[-1])
+    return RunAnswer(plan, launched, changed)
+
+
+@cache
+def make_ready() -> None:
+    """Load the compiled executor (the first time after an update it is compiled), so that launches are timed without it."""
+    from rich.console import Console
+
+    from simtlab.host.gpu import Gpu
+
+    with Console(file=sys.stderr).status("Getting the executor ready; the first time this takes a while"):
+        Gpu(threads=1, memory_bytes=1 << 20).load(EMPTY_KERNEL)["nothing"](1, 1)
+
+
+def launch(kernel: Kernel, asked: LaunchPlan, arrays: Mapping[str, DeviceArray]) -> Launched:
+    """Launch a kernel as often as asked."""
+    from simtlab.host.module import plain_name
+
+    arguments = [arrays[value] if isinstance(value, str) else value for value in asked.arguments]
+    runs = []
+    begin = time.perf_counter()
+    for _ in range(asked.repeat):
+        runs.append(kernel(asked.grid, asked.block, arguments, shared=asked.shared))
+    seconds = time.perf_counter() - begin
+    return Launched(
+        kernel=asked.kernel or plain_name(kernel.name),
+        grid=runs[0].grid,
+        block=runs[0].block,
+        registers=kernel.registers,
+        static_shared_bytes=kernel.shared_bytes,
+        dynamic_shared_bytes=asked.shared,
+        repeat=asked.repeat,
+        instructions=sum(run.instructions for run in runs),
+        seconds=seconds,
+        printed="".join(run.printed for run in runs),
+    )
+
+
+def differences(before: np.ndarray, after: np.ndarray) -> int:
+    """How many elements changed, compared bit by bit: a NaN that stays is no change, a zero that changes sign is."""
+    bits = f"u{before.itemsize}"
+    return int(np.count_nonzero(before.view(bits) != after.view(bits)))
+
+
+def write(array: Changed) -> None:
+    if array.file is None:
+        return
+    try:
+        with open(array.file, "wb") as file:
+            np.save(file, array.values)
+    except (OSError, ValueError) as error:
+        raise BadInput(f"cannot write {array.file}: {getattr(error, 'strerror', None) or error}") from None
+
+
+@dataclass(frozen=True)
+class RunAnswer:
+    """What a plan's launches did."""
+
+    plan: Plan
+    launches: list[Launched]
+    arrays: list[Changed]
+
+    def as_json(self) -> dict[str, Any]:
+        arrays = [array.as_json() for array in self.arrays]
+        if not self.plan.from_file:
+            return {"source": str(self.plan.source), **self.launches[0].as_json(), "arrays": arrays}
+        launches = [launched.as_json() for launched in self.launches]
+        return {"source": str(self.plan.source), "launches": launches, "arrays": arrays}
+
+    def show(self, console: Console) -> None:
+        if self.plan.from_file:
+            self._show_launches(console)
+        else:
+            self._show_launch(console)
+        changed = [array for array in self.arrays if array.changed]
+        if changed:
+            console.print()
+            show_table(console, ["array", "type", "changed", "min", "max", "first elements"],
+                       [_array_row(array) for array in changed], right=(2, 3, 4))  # fmt: skip
+        for array in self.arrays:
+            if array.file is not None:
+                console.print(f"wrote {array.file}", soft_wrap=True)
+
+    def _show_launch(self, console: Console) -> None:
+        done = self.launches[0]
+        facts = [
+            ("kernel", done.kernel),
+            ("grid", _size(done.grid)),
+            ("block", _size(done.block)),
+            ("registers", f"{done.registers} a thread"),
+            ("shared memory", _shared(done)),
+            ("warp instructions", f"{done.instructions:,}"),
+            ("seconds", f"{done.seconds:.3g}"),
+            ("rate", f"{done.rate:.3g} million warp instructions a second"),
+        ]
+        show_facts(console, facts)
+
+    def _show_launches(self, console: Console) -> None:
+        header = ["kernel", "grid", "block", "times", "registers", "shared bytes", "warp instructions", "seconds", "million/s"]
+        rows = [
+            [
+                done.kernel, _size(done.grid), _size(done.block), str(done.repeat), str(done.registers),
+                str(done.static_shared_bytes + done.dynamic_shared_bytes), f"{done.instructions:,}",
+                f"{done.seconds:.3g}", f"{done.rate:.3g}",
+            ]
+            for done in self.launches
+        ]  # fmt: skip
+        show_table(console, header, rows, right=range(3, 9))
+
+
+def _size(size: tuple[int, int, int]) -> str:
+    """Without the ones at the end: 4096, 64x64."""
+    x, y, z = size
+    return f"{x}x{y}x{z}" if z > 1 else f"{x}x{y}" if y > 1 else str(x)
+
+
+def _shared(done: Launched) -> str:
+    dynamic = f", {done.dynamic_shared_bytes} dynamic" if done.dynamic_shared_bytes else ""
+    return f"{done.static_shared_bytes} bytes a block{' static' if dynamic else ''}{dynamic}"
+
+
+def _array_row(array: Changed) -> list[str]:
+    least, greatest = array.extremes()
+    more = " …" if array.values.size > FIRST_ELEMENTS else ""
+    elements = " ".join(_number(value) for value in array.first()) + more
+    type = type_and_shape(array.values.dtype, array.values.shape)
+    return [array.name, type, f"{array.changed:,}", _number(least), _number(greatest), elements]
+
+
+def _number(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

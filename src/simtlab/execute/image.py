@@ -1,0 +1,93 @@
+"""Images: texels in device memory, what a handle stands for, and how one texel is read.
+
+An image is a row of the texture table; compiled functions hold its host address and read its fields by offset.
+"""
+
+from enum import IntEnum
+
+import numpy as np
+
+from simtlab.compiled import compiled, load_i64, load_u8, load_u32
+from simtlab.execute.state import field_offset
+
+HANDLE_BASE = 0x7E57_0000_0000  # a handle is this plus a row number, so that stray integers are no handles
+NO_IMAGE, NO_TEXEL = 0, 0
+
+
+class Role(IntEnum):
+    NOTHING = 0
+    TEXTURE = 1
+    SURFACE = 2
+
+
+class Format(IntEnum):
+    """What a component is."""
+
+    U8, S8, U16, S16, U32, S32, F16, F32 = range(8)
+
+
+class AddressMode(IntEnum):
+    """What a coordinate outside the image means."""
+
+    CLAMP, BORDER, WRAP, MIRROR = range(4)
+    ZERO = 4  # linear memory: all of it reads as zero out there, whatever the coordinate's type
+
+
+image_t = np.dtype(
+    [
+        (name, "i8")
+        for name in (
+            "role", "geometry", "host",  # of the first texel
+            "width", "height", "depth",  # in texels; depth also counts layers and the faces of a cube
+            "pitch", "slice",  # bytes from a row, from a layer or depth, to the next
+            "channels", "component_bytes", "format",
+            "linear", "normalized", "read_as_float",  # is the filter linear; are coordinates in [0, 1); see filtering.py
+            "x_mode", "y_mode", "z_mode",
+        )
+    ]
+)  # fmt: skip
+
+IMAGE_BYTES = image_t.itemsize
+ROLE, GEOMETRY, HOST = (field_offset(image_t, name) for name in ("role", "geometry", "host"))
+WIDTH, HEIGHT, DEPTH = (field_offset(image_t, name) for name in ("width", "height", "depth"))
+PITCH, SLICE = field_offset(image_t, "pitch"), field_offset(image_t, "slice")
+CHANNELS, COMPONENT_BYTES = field_offset(image_t, "channels"), field_offset(image_t, "component_bytes")
+FORMAT, LINEAR = field_offset(image_t, "format"), field_offset(image_t, "linear")
+NORMALIZED, READ_AS_FLOAT = field_offset(image_t, "normalized"), field_offset(image_t, "read_as_float")
+X_MODE = field_offset(image_t, "x_mode")  # the modes of y and z follow it, as height and depth follow the width
+
+
+@compiled
+def find_image(launch, handle, role, geometry):
+    """The image a handle stands for, or NO_IMAGE: no handle, another kind of object, another geometry."""
+    number = handle - HANDLE_BASE
+    if number < 0 or number >= launch.n_textures:
+        return NO_IMAGE
+    image = launch.textures + number * IMAGE_BYTES
+    if load_i64(image + ROLE) != role or load_i64(image + GEOMETRY) != geometry:
+        return NO_IMAGE
+    return image
+
+
+@compiled
+def texel_at(image, x, y, z):
+    """The host address of a texel inside the image."""
+    texel_bytes = load_i64(image + CHANNELS) * load_i64(image + COMPONENT_BYTES)
+    return load_i64(image + HOST) + z * load_i64(image + SLICE) + y * load_i64(image + PITCH) + x * texel_bytes
+
+
+@compiled
+def component(place, size):
+    """The bits of one component of 1, 2 or 4 bytes."""
+    if size == 4:
+        return np.int64(load_u32(place))
+    if size == 2:
+        return np.int64(load_u8(place)) | np.int64(load_u8(place + 1)) << 8
+    return np.int64(load_u8(place))
+
+
+@compiled
+def signed(bits, size):
+    """Bits of `size` bytes as a two's complement number."""
+    top = np.int64(1) << (8 * size - 1)
+    return (bits ^ top) - top

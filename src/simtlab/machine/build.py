@@ -1,0 +1,192 @@
+"""From a configuration to a machine's records, all empty and ready to run."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from simtlab.machine.config import MachineConfig
+from simtlab.machine.core import inflight
+from simtlab.machine.core.state import Unit, WarProtection, core_t
+from simtlab.machine.memory import address_map, cache, dram, mshr
+from simtlab.machine.memory.l1 import WritePolicy
+from simtlab.machine.network import crossbar
+from simtlab.machine.request import new_pool
+from simtlab.machine.state import gpu_t, slice_t
+from simtlab.program.context import fill_lanes
+
+REQUESTS = 1 << 16
+WRITE_POLICIES = {
+    "write-through": WritePolicy.WRITE_THROUGH,
+    "write-evict": WritePolicy.WRITE_EVICT,
+    "write-back": WritePolicy.WRITE_BACK,
+    "read-only": WritePolicy.WRITE_THROUGH,
+}
+WAR_MODES = {
+    "in-order": WarProtection.IN_ORDER,
+    "release-on-commit": WarProtection.RELEASE_ON_COMMIT,
+    "release-on-read": WarProtection.RELEASE_ON_READ,
+    "bloomboard": WarProtection.BLOOMBOARD,
+}
+SP_POOL, SFU_POOL, MEMORY_POOL, GENERIC_POOL = range(4)
+
+
+@dataclass
+class Records:
+    """All state of a machine."""
+
+    gpu: np.ndarray
+    cores: np.ndarray
+    slices: np.ndarray
+    channels: np.ndarray
+    networks: np.ndarray
+    pool: np.ndarray
+    requests: np.ndarray
+
+
+def build(config: MachineConfig) -> Records:
+    """A machine at rest."""
+    cores = np.zeros(config.core.cores, core_t).view(np.recarray)
+    for number in range(len(cores)):
+        _configure_core(cores[number], number, config)
+        cores[number].address = cores.ctypes.data + number * core_t.itemsize
+    slices = np.zeros(config.l2.slices, slice_t).view(np.recarray)
+    for number in range(len(slices)):
+        _configure_slice(slices[number], number, config)
+    channels = dram.new_channels(config.dram.channels)
+    for channel in channels:
+        dram.configure(channel, _dram_settings(config))
+    networks = np.zeros(2, crossbar.crossbar_t).view(np.recarray)
+    for direction, (sources, destinations) in enumerate(
+        ((config.clusters, config.l2.slices), (config.l2.slices, config.clusters))
+    ):
+        crossbar.configure(networks[direction], _network_settings(config, sources, destinations))
+    pool, requests = new_pool(REQUESTS)
+    gpu = np.zeros(1, gpu_t).view(np.recarray)
+    _configure_gpu(gpu[0], config)
+    return Records(gpu, cores, slices, channels, networks, pool, requests)
+
+
+def _configure_gpu(gpu: Any, config: MachineConfig) -> None:
+    gpu.core_khz = int(config.clocks.core_mhz * 1000)
+    gpu.network.khz = int(config.clocks.network_mhz * 1000)
+    gpu.l2.khz = int(config.clocks.l2_mhz * 1000)
+    gpu.dram.khz = int(config.clocks.dram_mhz * 1000)
+    gpu.jump = 1
+    gpu.cores, gpu.clusters = config.core.cores, config.clusters
+    gpu.cores_per_cluster = config.core.cores_per_cluster
+    gpu.slices, gpu.channels = config.l2.slices, config.dram.channels
+    gpu.flit_bytes, gpu.header_bytes = config.network.flit_bytes, config.network.header_bytes
+    gpu.line_bytes, gpu.sector_bytes = config.l1d.line_bytes, config.l1d.sector_bytes
+    gpu.constant_line_bytes = config.l1c.line_bytes
+    gpu.shared_banks, gpu.bank_bytes = config.shared_memory.banks, config.shared_memory.bank_bytes
+    gpu.shared_latency = config.shared_memory.latency_cycles
+    gpu.l2_latency, gpu.dram_latency = config.l2.latency_cycles, config.dram.latency_cycles
+    gpu.load_balanced = config.dispatch.order == "load-balanced"
+    gpu.wake[:] = 1 << 62
+    settings = {
+        "slices": config.l2.slices, "channels": config.dram.channels, "banks": config.dram.banks,
+        "row_bytes": config.dram.row_bytes, "slice_interleave_bytes": config.address_map.slice_interleave_bytes,
+        "hash_banks": config.address_map.hash_banks, "hash_slices": config.address_map.hash_slices,
+    }  # fmt: skip
+    address_map.configure(gpu.map, settings)
+
+
+def _configure_core(core: Any, number: int, config: MachineConfig) -> None:
+    issue, files = config.issue, config.register_file
+    core.number, core.detail = number, config.core.detail
+    core.warp_slots, core.schedulers, core.sub_cores = config.core.max_warps, issue.schedulers, config.core.sub_cores
+    core.dual_issue, core.buffer_entries = issue.dual_issue, issue.instruction_buffer_entries
+    core.fetch_width = min(issue.decode_width, issue.instruction_buffer_entries)
+    core.scoreboard_entries = issue.scoreboard_entries if issue.scoreboard == "coon" else 0
+    core.branch_cycles = issue.branch_resolve_cycles
+    core.issue_cycles = 32 // config.core.simd_width
+    core.banks = max(1, files.banks // config.core.sub_cores)
+    core.swizzled = files.layout == "swizzled"
+    core.collector_ports = files.collector_ports
+    core.war_mode = WAR_MODES[files.war_protection]
+    for w in range(config.core.max_warps):
+        scheduler = w % issue.schedulers
+        core.mine[scheduler] |= np.uint64(1 << w)
+        core.sub_core_of[w] = scheduler % config.core.sub_cores
+    _configure_units(core, config)
+    _configure_collectors(core, config)
+    core.bank_written[:], core.bank_read[:] = -1, -1
+    core.ldst_queue.limit = 8 if config.core.detail < 3 else 4
+    core.inject.limit, core.responses.limit = config.l1d.miss_queue_entries, 1024
+    for name in ("l1d", "l1i", "l1c", "l1t"):
+        _configure_cache(core[name], getattr(config, name))
+    core.l1d.enabled = config.l1d.enabled and not config.l1d.bypass_global
+    core.mshr.entries, core.mshr.merges = config.l1d.mshr_entries, config.l1d.mshr_merges
+    mshr.reset(core.mshr)
+    inflight.reset(core)
+    fill_lanes(core["ctas"]["warps"]["context"])
+
+
+def _configure_units(core: Any, config: MachineConfig) -> None:
+    units = config.units
+    counts = {
+        Unit.SP: units.sp_units, Unit.INT: units.int_units, Unit.DP: units.dp_units, Unit.SFU: units.sfu_units,
+        Unit.TENSOR: units.tensor_units, Unit.LDST: units.ldst_units,
+    }  # fmt: skip
+    for unit, count in counts.items():
+        core.unit_copies[unit] = max(1, -(-count // config.core.sub_cores)) if count else 0
+    pools = {Unit.SFU: SFU_POOL, Unit.LDST: MEMORY_POOL}
+    for unit in Unit:
+        core.pool_of_unit[unit] = pools.get(unit, SP_POOL)
+
+
+def _configure_collectors(core: Any, config: MachineConfig) -> None:
+    files = config.register_file
+    number = 0
+    for sub_core in range(config.core.sub_cores):
+        sizes = (files.collectors_sp, files.collectors_sfu, files.collectors_mem, files.collectors_generic)
+        for pool, size in enumerate(sizes):
+            for _ in range(-(-size // config.core.sub_cores)):
+                core.collector_pool[number] = pool
+                core.free_collectors[sub_core, pool] |= np.uint64(1 << number)
+                number += 1
+    core.collectors = number
+
+
+def _configure_cache(record: Any, section: Any) -> None:
+    record.enabled = 1
+    record.sets, record.ways = section.sets, section.ways
+    record.line_bytes, record.sector_bytes = section.line_bytes, section.sector_bytes
+    record.hashed, record.fifo = section.index == "hashed", section.replacement == "fifo"
+    record.on_fill = section.allocate == "on-fill"
+    record.write_policy_global = WRITE_POLICIES[section.write_global]
+    record.write_policy_local = WRITE_POLICIES[section.write_local]
+    record.write_allocate, record.hit_latency = section.write_allocate, section.hit_latency_cycles
+    cache.forget_all(record)
+
+
+def _configure_slice(record: Any, number: int, config: MachineConfig) -> None:
+    record.number, record.channel = number, number // config.l2.slices_per_channel
+    record.filling = -1
+    record.input.limit = config.l2.input_queue_entries
+    record.output.limit = config.l2.output_queue_entries
+    record.to_dram.limit, record.fills.limit = max(2, config.l2.dram_queue_entries), 256
+    _configure_cache(record.cache, config.l2)
+    record.mshr.entries, record.mshr.merges = config.l2.mshr_entries, config.l2.mshr_merges
+    mshr.reset(record.mshr)
+
+
+def _dram_settings(config: MachineConfig) -> dict[str, Any]:
+    section = config.dram
+    names = ("banks", "bank_groups", "t_ccd", "t_ccdl", "t_rrd", "t_rcd", "t_ras", "t_rp", "t_rc", "t_cl", "t_wl", "t_cdlr",
+             "t_wr", "t_rtpl", "t_rtw", "scheduler", "queue_entries", "age_limit_cycles")  # fmt: skip
+    settings = {name: getattr(section, name) for name in names}
+    settings["return_entries"] = section.return_queue_entries
+    settings["burst_cycles"], settings["access_bytes"] = section.burst_cycles, section.burst_bytes
+    return settings
+
+
+def _network_settings(config: MachineConfig, sources: int, destinations: int) -> dict[str, Any]:
+    section = config.network
+    names = ("flit_bytes", "virtual_channels", "buffer_flits", "ejection_flits", "routing_delay_cycles",
+             "channel_latency_cycles", "input_speedup", "header_bytes")  # fmt: skip
+    largest = max(config.l1d.line_bytes, config.l1i.line_bytes, config.l2.line_bytes)
+    return {name: getattr(section, name) for name in names} | {
+        "sources": sources, "destinations": destinations, "largest_data_bytes": largest,
+    }  # fmt: skip

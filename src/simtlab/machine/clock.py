@@ -1,0 +1,255 @@
+"""The clock: cores, network, L2 and DRAM, each at its own rate. Cycles in which nothing can happen are jumped over."""
+
+import numpy as np
+
+from simtlab.compiled import compiled
+from simtlab.execute.state import Outcome
+from simtlab.machine.core import core as simt_core
+from simtlab.machine.core.cta_slots import has_room, move_in
+from simtlab.machine.fifo import NOTHING, front, is_full, pop, push
+from simtlab.machine.memory import dram, l2_slice
+from simtlab.machine.memory.address_map import locate
+from simtlab.machine.network import crossbar
+from simtlab.machine.request import Kind, end
+
+tick_core, account_for_sleep = simt_core.tick, simt_core.account_for_sleep
+send, receive, take, tick_crossbar = crossbar.send, crossbar.receive, crossbar.take, crossbar.tick
+next_in_network = crossbar.next_event
+tick_slice, arrive, is_busy = l2_slice.tick, l2_slice.arrive, l2_slice.is_busy
+tick_dram, finished, next_in_dram = dram.tick, dram.finished, dram.next_event
+WRITE, WRITE_BACK, ATOMIC = int(Kind.WRITE), int(Kind.WRITE_BACK), int(Kind.ATOMIC)
+SPENT, DONE = int(Outcome.SPENT), int(Outcome.DONE)
+FAR_FUTURE = np.int64(1 << 62)
+TO_MEMORY, TO_CORES = 0, 1
+ATOMIC_BYTES = 32  # the most an atomic's answer carries
+
+
+@compiled
+def run(gpu, cores, slices, channels, networks, code, timing, pool, requests):
+    """Run until the grid is done, `gpu.until` is reached, or something needs the host."""
+    while gpu.cycle < gpu.until:
+        gpu.cycle += 1
+        if gpu.dispatching:
+            dispatch(gpu, cores, timing)
+        for c in range(gpu.cores):
+            if gpu.wake[c] <= gpu.cycle:
+                tick_core(gpu, cores[c], code, timing, pool, requests)
+                notice_finished(gpu, cores[c])
+        tick_memory(gpu, cores, slices, channels, networks, pool, requests)
+        if gpu.outcome != SPENT:
+            return gpu.outcome
+        if gpu.finished_ctas == gpu.launch.n_ctas and pool.used == 0:
+            return DONE
+        if gpu.jump:
+            jump(gpu, min(next_event(gpu, slices, channels, networks) - 1, gpu.until))
+    return SPENT
+
+
+@compiled
+def jump(gpu, cycle):
+    """Go on to a cycle before which nothing happens, in any clock domain."""
+    if cycle > gpu.cycle:
+        gpu.cycle = cycle
+        gpu.network.cycle = cycle * gpu.network.khz // gpu.core_khz
+        gpu.l2.cycle = cycle * gpu.l2.khz // gpu.core_khz
+        gpu.dram.cycle = cycle * gpu.dram.khz // gpu.core_khz
+
+
+@compiled
+def dispatch(gpu, cores, timing):
+    """Each core with room takes one CTA: cores in turn, or those with the fewest CTAs first."""
+    gpu.dispatching = 0
+    if gpu.load_balanced:
+        dispatch_balanced(gpu, cores, timing)
+        return
+    for k in range(gpu.cores):
+        if gpu.launch.next_cta >= gpu.launch.n_ctas:
+            return
+        c = (gpu.dispatch_turn + k) % gpu.cores
+        if has_room(gpu, cores[c]):
+            give(gpu, cores[c], timing)
+            gpu.dispatch_turn = (c + 1) % gpu.cores
+            gpu.dispatching = 1
+
+
+@compiled
+def dispatch_balanced(gpu, cores, timing):
+    """One CTA a cycle to each core of those with the fewest."""
+    fewest = 1 << 30
+    for c in range(gpu.cores):
+        if has_room(gpu, cores[c]):
+            fewest = min(fewest, cores[c].resident)
+    for c in range(gpu.cores):
+        if gpu.launch.next_cta >= gpu.launch.n_ctas:
+            return
+        if cores[c].resident == fewest and has_room(gpu, cores[c]):
+            give(gpu, cores[c], timing)
+            gpu.dispatching = 1
+
+
+@compiled
+def give(gpu, core, timing):
+    account_for_sleep(gpu, core)
+    move_in(gpu, core, timing, gpu.launch.next_cta)
+    gpu.launch.next_cta += 1
+    gpu.wake[core.number] = min(gpu.wake[core.number], gpu.cycle)
+
+
+@compiled
+def notice_finished(gpu, core):
+    """CTAs that have left make room for others."""
+    if core.ctas_finished > 0:
+        gpu.finished_ctas += core.ctas_finished
+        core.ctas_finished = 0
+        if gpu.launch.next_cta < gpu.launch.n_ctas:
+            gpu.dispatching = 1
+
+
+@compiled
+def tick_memory(gpu, cores, slices, channels, networks, pool, requests):
+    """The other clock domains catch up with the core clock."""
+    while gpu.network.cycle < gpu.cycle * gpu.network.khz // gpu.core_khz:
+        gpu.network.cycle += 1
+        tick_network(gpu, cores, slices, networks, requests)
+    while gpu.l2.cycle < gpu.cycle * gpu.l2.khz // gpu.core_khz:
+        gpu.l2.cycle += 1
+        tick_slices(gpu, slices, channels, pool, requests)
+    while gpu.dram.cycle < gpu.cycle * gpu.dram.khz // gpu.core_khz:
+        gpu.dram.cycle += 1
+        tick_channels(gpu, slices, channels, pool, requests)
+
+
+@compiled
+def tick_network(gpu, cores, slices, networks, requests):
+    """Both directions: packets enter, move, and are taken out where there is room for them."""
+    for cluster in range(gpu.clusters):
+        inject(gpu, cores, networks[TO_MEMORY], requests, cluster)
+    for s in range(gpu.slices):
+        if gpu.busy_slices[s]:
+            reply(gpu, slices[s], networks[TO_CORES], requests)
+    gpu.undelivered = 0
+    tick_crossbar(networks[TO_MEMORY], gpu.network.cycle)
+    for s in range(gpu.slices):
+        deliver_to_slice(gpu, slices[s], networks[TO_MEMORY], requests)
+    tick_crossbar(networks[TO_CORES], gpu.network.cycle)
+    for cluster in range(gpu.clusters):
+        deliver_to_core(gpu, cores, networks[TO_CORES], requests, cluster)
+
+
+@compiled
+def inject(gpu, cores, network, requests, cluster):
+    """The cores of a cluster take turns at its network port."""
+    first = cluster * gpu.cores_per_cluster
+    for k in range(gpu.cores_per_cluster):
+        c = first + (gpu.inject_turn[cluster] + k) % gpu.cores_per_cluster
+        if gpu.injecting[c] == 0:
+            continue
+        number = front(cores[c].inject)
+        request = requests[number]
+        locate(gpu.map, requests, number)
+        request.destination = request.slice
+        carries = request.bytes if request.kind == WRITE or request.kind == WRITE_BACK or request.kind == ATOMIC else 0
+        request.flits = (gpu.header_bytes + carries + gpu.flit_bytes - 1) // gpu.flit_bytes
+        if send(network, requests, number, cluster, gpu.network.cycle):
+            pop(cores[c].inject)
+            request.sent = gpu.cycle
+            gpu.injecting[c] -= 1
+            gpu.inject_turn[cluster] = (c + 1 - first) % gpu.cores_per_cluster
+            gpu.wake[c] = min(gpu.wake[c], gpu.cycle + 1)
+        return
+
+
+@compiled
+def reply(gpu, slice, network, requests):
+    """An answer whose data are there leaves the slice."""
+    number = front(slice.output)
+    if number == NOTHING or requests[number].ready > gpu.l2.cycle:
+        return
+    request = requests[number]
+    request.destination = request.core // gpu.cores_per_cluster
+    carries = 0 if request.kind == WRITE else min(request.bytes, ATOMIC_BYTES) if request.kind == ATOMIC else request.bytes
+    request.flits = (gpu.header_bytes + carries + gpu.flit_bytes - 1) // gpu.flit_bytes
+    if send(network, requests, number, slice.number, gpu.network.cycle):
+        pop(slice.output)
+        request.answered = gpu.cycle
+
+
+@compiled
+def deliver_to_slice(gpu, slice, network, requests):
+    number = receive(network, slice.number)
+    if number == NOTHING:
+        return
+    if is_full(slice.input):
+        gpu.undelivered = 1
+        return
+    take(network, slice.number)
+    arrive(gpu, slice, requests, number)
+
+
+@compiled
+def deliver_to_core(gpu, cores, network, requests, cluster):
+    number = receive(network, cluster)
+    if number == NOTHING:
+        return
+    c = requests[number].core
+    if push(cores[c].responses, number):
+        take(network, cluster)
+        gpu.wake[c] = min(gpu.wake[c], gpu.cycle + 1)
+    else:
+        gpu.undelivered = 1
+
+
+@compiled
+def tick_slices(gpu, slices, channels, pool, requests):
+    for s in range(gpu.slices):
+        if gpu.busy_slices[s]:
+            tick_slice(gpu, slices[s], channels[slices[s].channel], pool, requests)
+            gpu.busy_slices[s] = is_busy(slices[s])
+
+
+@compiled
+def tick_channels(gpu, slices, channels, pool, requests):
+    """DRAM channels with something to do; finished reads go back to their slices, finished writes are over."""
+    for k in range(gpu.channels):
+        if next_in_dram(channels[k], gpu.dram.cycle) > gpu.dram.cycle:
+            continue
+        tick_dram(channels[k], requests, gpu.dram.cycle)
+        number = finished(channels[k], requests, gpu.dram.cycle)
+        while number != NOTHING:
+            if requests[number].kind == WRITE_BACK:
+                end(pool, requests, number)
+            else:
+                s = requests[number].slice
+                push(slices[s].fills, number)
+                gpu.busy_slices[s] = 1
+            number = finished(channels[k], requests, gpu.dram.cycle)
+
+
+@compiled
+def next_event(gpu, slices, channels, networks):
+    """The next core cycle at which any part of the chip can do something."""
+    soonest = FAR_FUTURE
+    if gpu.dispatching or gpu.undelivered:
+        return gpu.cycle + 1
+    for c in range(gpu.cores):
+        if gpu.injecting[c] > 0:
+            return gpu.cycle + 1
+        soonest = min(soonest, gpu.wake[c])
+    for s in range(gpu.slices):
+        if gpu.busy_slices[s]:
+            return gpu.cycle + 1
+    for direction in range(2):
+        event = next_in_network(networks[direction], gpu.network.cycle + 1)
+        if event < FAR_FUTURE:
+            soonest = min(soonest, core_cycle_of(gpu, event, gpu.network.khz))
+    for k in range(gpu.channels):
+        event = next_in_dram(channels[k], gpu.dram.cycle + 1)
+        if event < FAR_FUTURE:
+            soonest = min(soonest, core_cycle_of(gpu, event, gpu.dram.khz))
+    return max(soonest, gpu.cycle + 1)
+
+
+@compiled
+def core_cycle_of(gpu, event, khz):
+    """The first core cycle by which another clock has made that many cycles."""
+    return (event * gpu.core_khz + khz - 1) // khz

@@ -1,0 +1,153 @@
+"""A core and what is in it: its limits, its front end, its register file, its execution units, its shared memory."""
+
+from dataclasses import dataclass, fields
+
+from simtlab.machine.config.keys import choice, count, flag, real, splits
+
+PHYSICAL_UNITS = ("sp", "int", "dp", "sfu", "ldst", "tensor")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clocks:
+    """The four clock domains."""
+
+    core_mhz: float = real("MHz", "clock of the cores and their L1 caches")
+    network_mhz: float = real("MHz", "clock of the network between cores and L2 slices")
+    l2_mhz: float = real("MHz", "clock of the L2 slices")
+    dram_mhz: float = real("MHz", "command clock of the DRAM")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Core:
+    """How many cores there are and how much work one of them holds."""
+
+    cores: int = count("cores", "cores of the GPU", high=256)
+    cores_per_cluster: int = count("cores", "cores that share one network port", high=16, default=1)
+    max_warps: int = count("warps", "warps resident in a core", high=64)
+    max_threads: int = count("threads", "threads resident in a core", high=2048)
+    max_ctas: int = count("CTAs", "CTAs resident in a core", high=32)
+    registers: int = count("32-bit registers", "registers of a core")
+    register_allocation_unit: int = count("registers", "a warp's registers are allocated in multiples of this", default=64)
+    warp_size: int = count("threads", "threads of a warp", low=32, high=32, default=32)
+    simd_width: int = count(
+        "threads", "threads a scheduler issues a cycle: a warp takes warp_size / simd_width cycles to issue", high=32,
+        power_of_two=True,
+    )  # fmt: skip
+    detail: int = count(
+        "loops",
+        "scheduling loops modelled: 1 runs one instruction of a warp at a time, 2 adds the instruction buffer and the "
+        "scoreboard, 3 adds operand collection",
+        high=3, default=3,
+    )  # fmt: skip
+    sub_cores: int = count("sub-cores", "parts of a core, each with its own schedulers, registers and units", high=4, default=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Issue:
+    """The front end: fetch, instruction buffers, scoreboard, schedulers."""
+
+    schedulers: int = count("schedulers", "warp schedulers of a core", high=4)
+    dual_issue: bool = flag("a scheduler may issue two independent instructions of a warp in one cycle", default=False)
+    instruction_buffer_entries: int = count("instructions", "decoded instructions held for each warp", high=16)
+    fetch_width: int = count("warps", "warps a core fetches for in one cycle", high=8)
+    decode_width: int = count("instructions", "instructions decoded from one fetch", high=8)
+    scoreboard: str = choice(
+        "how pending registers are tracked: a bit for each, or a few entries a warp", "per-register", "coon",
+        default="per-register",
+    )  # fmt: skip
+    scoreboard_entries: int = count("entries", "pending registers a warp may have (scoreboard = coon)", high=16, default=4)
+    branch_resolve_cycles: int = count("core cycles", "from a branch's issue to the fetch of what follows", low=0, high=64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegisterFile:
+    """Banks and the operand collectors that gather sources from them."""
+
+    banks: int = count("banks", "register banks of a core, each with one read port", high=32)
+    collectors_sp: int = count("collectors", "operand collectors in front of the sp, int and dp units", low=0, high=64)
+    collectors_sfu: int = count("collectors", "operand collectors in front of the sfu units", low=0, high=64)
+    collectors_mem: int = count("collectors", "operand collectors in front of the ldst unit", low=0, high=64)
+    collectors_generic: int = count("collectors", "operand collectors any instruction may take", low=0, high=64)
+    layout: str = choice("bank of register r in warp w: r, or r + w (mod banks)", "naive", "swizzled", default="swizzled")
+    war_protection: str = choice(
+        "how a later write is kept from overtaking an earlier read of the same register",
+        "in-order", "release-on-commit", "release-on-read", "bloomboard", default="in-order",
+    )  # fmt: skip
+    collector_ports: int = count(
+        "operands", "operands a collector takes in one cycle: 1, or as many as banks for the naive file of BOOK Fig 3.12",
+        high=32, default=1,
+    )  # fmt: skip
+    write_ports: int = count("ports", "write ports of a bank", high=8, default=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation:
+    """How one class of operations runs."""
+
+    unit: str = choice("physical unit that executes it; sp where the core has none of these", *PHYSICAL_UNITS)
+    latency_cycles: int = count("core cycles", "from entering the unit to a result that a dependant may read", high=1000)
+    initiation_cycles: int = count("core cycles", "from one warp entering the unit to the next", high=1000, default=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Units:
+    """The physical units of a core, and the timing of each class of operations."""
+
+    sp_units: int = count("units", "single-precision units of a core", high=16)
+    int_units: int = count("units", "integer units of a core; 0: integer operations run on sp", low=0, high=16)
+    dp_units: int = count("units", "double-precision units of a core; 0: their operations run on sp", low=0, high=16)
+    sfu_units: int = count("units", "special-function units of a core; 0: their operations run on sp", low=0, high=16)
+    ldst_units: int = count("units", "load/store units of a core", high=16)
+    tensor_units: int = count("units", "tensor units of a core; 0: their operations run on sp", low=0, high=16)
+    int_add: Operation
+    int_max: Operation
+    int_mul: Operation
+    int_mad: Operation
+    int_div: Operation
+    logic: Operation
+    shift: Operation
+    compare: Operation
+    move: Operation
+    convert: Operation
+    half: Operation
+    sp_add: Operation
+    sp_max: Operation
+    sp_mul: Operation
+    sp_mad: Operation
+    sp_div: Operation
+    dp_add: Operation
+    dp_max: Operation
+    dp_mul: Operation
+    dp_mad: Operation
+    dp_div: Operation
+    sfu: Operation
+    tensor: Operation
+    shuffle: Operation
+    vote: Operation
+    branch: Operation
+    barrier: Operation
+    memory: Operation
+
+    def number_of(self, unit: str) -> int:
+        """How many of a physical unit a core has."""
+        return getattr(self, f"{unit}_units")
+
+    def executed_on(self, operation: str) -> str:
+        """The physical unit that really executes a class of operations."""
+        unit = getattr(self, operation).unit
+        return unit if self.number_of(unit) else "sp"
+
+
+OPERATIONS = tuple(f.name for f in fields(Units) if f.type is Operation)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedMemory:
+    """Scratchpad memory of a core."""
+
+    bytes: int = count("bytes", "shared memory of a core", low=0)
+    banks: int = count("banks", "banks that answer in one cycle", high=64, power_of_two=True)
+    bank_bytes: int = count("bytes", "width of a bank", low=4, high=16, power_of_two=True)
+    latency_cycles: int = count("core cycles", "from access to data when no two lanes conflict", high=4096)
+    shares_l1: bool = flag("shared memory and the L1 data cache are parts of one memory", default=False)
+    splits: tuple[tuple[int, int], ...] = splits("the parts that memory may be divided into (shares_l1)")

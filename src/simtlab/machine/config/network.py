@@ -1,0 +1,30 @@
+"""Between the cores and the L2, and from the grid to the cores."""
+
+from dataclasses import dataclass
+
+from simtlab.machine.config.keys import choice, count
+
+
+@dataclass(frozen=True, kw_only=True)
+class Network:
+    """Two networks of this kind, one for requests and one for replies."""
+
+    kind: str = choice("topology; ideal delivers after channel_latency_cycles and never blocks", "crossbar", "mesh", "ideal")
+    flit_bytes: int = count("bytes", "a flit: what a channel moves in one cycle", high=256)
+    virtual_channels: int = count("channels", "virtual channels of an input port", high=4)
+    buffer_flits: int = count("flits", "buffer of a virtual channel", high=4096)
+    ejection_flits: int = count("flits", "buffer where a packet leaves the network", high=4096)
+    routing_delay_cycles: int = count("network cycles", "route computation of a packet's head at each router", low=1, high=64)
+    channel_latency_cycles: int = count("network cycles", "a flit's way along one channel", high=1024)
+    input_speedup: int = count("flits", "flits an input port may send into the switch in one cycle", high=4)
+    header_bytes: int = count("bytes", "what a packet carries besides data", low=0, high=64)
+    mesh_width: int = count("nodes", "columns (kind = mesh)", low=0, high=32, default=0)
+    mesh_height: int = count("nodes", "rows (kind = mesh)", low=0, high=32, default=0)
+    inject_queue_packets: int = count("packets", "packets that may wait to enter the network at a port", high=4096)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dispatch:
+    """How CTAs are handed to cores."""
+
+    order: str = choice("which core takes the next CTA: the next in turn, or the emptiest", "round-robin", "load-balanced")

@@ -1,0 +1,127 @@
+"""What keys must agree on. Each rule names the key to change, its value, and what the other keys allow."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from simtlab.machine.config.memory import Cache
+
+if TYPE_CHECKING:
+    from simtlab.machine.config.machine import MachineConfig
+
+
+def contradictions(config: "MachineConfig") -> list[str]:
+    """Every rule that a machine breaks, in words."""
+    rules = (_core_rules, _issue_rules, _cache_rules, _shared_memory_rules, _network_rules, _dram_rules)
+    return [f"{key} = {value} is impossible: {allowed}" for rule in rules for key, value, allowed in rule(config)]
+
+
+Broken = Iterator[tuple[str, object, str]]
+
+
+def _core_rules(config: "MachineConfig") -> Broken:
+    core = config.core
+    if core.cores % core.cores_per_cluster:
+        yield "core.cores", core.cores, f"it must be a multiple of core.cores_per_cluster ({core.cores_per_cluster})"
+    if core.max_threads > core.max_warps * core.warp_size:
+        most = core.max_warps * core.warp_size
+        yield "core.max_threads", core.max_threads, f"{core.max_warps} warps of {core.warp_size} hold at most {most}"
+    if core.registers % core.register_allocation_unit:
+        unit = core.register_allocation_unit
+        yield "core.registers", core.registers, f"it must be a multiple of core.register_allocation_unit ({unit})"
+
+
+def _issue_rules(config: "MachineConfig") -> Broken:
+    schedulers, sub_cores, banks = config.issue.schedulers, config.core.sub_cores, config.register_file.banks
+    if config.core.max_warps % schedulers:
+        yield "issue.schedulers", schedulers, f"it must divide core.max_warps ({config.core.max_warps})"
+    if schedulers % sub_cores:
+        yield "issue.schedulers", schedulers, f"it must be a multiple of core.sub_cores ({sub_cores})"
+    if banks % sub_cores:
+        yield "register_file.banks", banks, f"it must be a multiple of core.sub_cores ({sub_cores})"
+    for unit in ("sp", "int", "dp", "sfu", "tensor"):
+        number = config.units.number_of(unit)
+        if number % sub_cores:
+            yield f"units.{unit}_units", number, f"it must be a multiple of core.sub_cores ({sub_cores})"
+    file = config.register_file
+    if not file.collectors_generic:
+        for part in ("sp", "sfu", "mem"):
+            if not getattr(file, f"collectors_{part}"):
+                yield f"register_file.collectors_{part}", 0, "it must be at least 1 while collectors_generic is 0"
+    if file.collectors_generic % sub_cores:
+        allowed = f"it must be a multiple of core.sub_cores ({sub_cores})"
+        yield "register_file.collectors_generic", file.collectors_generic, allowed
+
+
+def _cache_rules(config: "MachineConfig") -> Broken:
+    for name in ("l1d", "l1i", "l1c", "l1t", "l2"):
+        yield from _one_cache(name, getattr(config, name))
+    for name in ("l1i", "l1c", "l1t"):
+        cache: Cache = getattr(config, name)
+        for key in ("write_global", "write_local"):
+            if getattr(cache, key) != "read-only":
+                yield f"{name}.{key}", f'"{getattr(cache, key)}"', 'only "read-only" is allowed in this cache'
+    for name in ("l1d", "l2"):
+        for key in ("write_global", "write_local"):
+            if getattr(getattr(config, name), key) == "read-only":
+                yield f"{name}.{key}", '"read-only"', "allowed is one of write-through, write-back, write-evict"
+    if config.l2.line_bytes % config.l1d.sector_bytes:
+        allowed = f"a sector of the L1 must fit in a line of the L2 ({config.l2.line_bytes})"
+        yield "l1d.sector_bytes", config.l1d.sector_bytes, allowed
+
+
+def _one_cache(name: str, cache: Cache) -> Broken:
+    if cache.line_bytes % cache.sector_bytes:
+        yield f"{name}.sector_bytes", cache.sector_bytes, f"it must divide {name}.line_bytes ({cache.line_bytes})"
+    a_way = cache.line_bytes * cache.ways
+    if cache.bytes % a_way:
+        allowed = f"it must be a multiple of {name}.line_bytes * {name}.ways ({cache.line_bytes} * {cache.ways} = {a_way})"
+        yield f"{name}.bytes", cache.bytes, allowed
+    elif cache.sets & (cache.sets - 1):
+        geometry = f"{cache.sets} sets of {cache.ways} lines of {cache.line_bytes} bytes"
+        allowed = f"it makes {geometry}, and the sets must be a power of two"
+        yield f"{name}.bytes", cache.bytes, allowed
+
+
+def _shared_memory_rules(config: "MachineConfig") -> Broken:
+    shared = config.shared_memory
+    if shared.shares_l1 and (config.l1d.bytes, shared.bytes) not in shared.splits:
+        splits = ", ".join(f"{l1}:{part}" for l1, part in shared.splits) or "none"
+        given = f"with l1d.bytes = {config.l1d.bytes} it is not one of shared_memory.splits (L1:shared)"
+        allowed = f"{given}: {splits}; shared_memory.shares_l1 = false lifts this"
+        yield "shared_memory.bytes", shared.bytes, allowed
+
+
+def _network_rules(config: "MachineConfig") -> Broken:
+    network = config.network
+    if network.kind == "mesh":
+        nodes, ports = network.mesh_width * network.mesh_height, config.clusters + config.l2.slices
+        if nodes < ports:
+            needed = f"{config.clusters} clusters and {config.l2.slices} slices need {ports} nodes"
+            allowed = f"mesh_width * mesh_height is {nodes}, but {needed}"
+            yield "network.mesh_width", network.mesh_width, allowed
+    if config.l2.slices != config.dram.channels * config.l2.slices_per_channel:
+        product = f"{config.dram.channels} * {config.l2.slices_per_channel}"
+        allowed = f"it must be dram.channels * l2.slices_per_channel ({product})"
+        yield "l2.slices", config.l2.slices, allowed
+    if config.address_map.slice_interleave_bytes % config.l2.line_bytes:
+        allowed = f"it must be a multiple of l2.line_bytes ({config.l2.line_bytes})"
+        yield "address_map.slice_interleave_bytes", config.address_map.slice_interleave_bytes, allowed
+
+
+def _dram_rules(config: "MachineConfig") -> Broken:
+    dram = config.dram
+    if dram.banks % dram.bank_groups:
+        yield "dram.banks", dram.banks, f"it must be a multiple of dram.bank_groups ({dram.bank_groups})"
+    if dram.burst_length % dram.data_rate:
+        yield "dram.burst_length", dram.burst_length, f"it must be a multiple of dram.data_rate ({dram.data_rate})"
+    if dram.row_bytes % dram.burst_bytes:
+        allowed = f"it must be a multiple of dram.bus_bytes * dram.burst_length ({dram.burst_bytes})"
+        yield "dram.row_bytes", dram.row_bytes, allowed
+    if dram.t_ccd < dram.burst_cycles:
+        allowed = f"a burst keeps the bus {dram.burst_cycles} cycles (dram.burst_length / dram.data_rate)"
+        yield "dram.t_ccd", dram.t_ccd, allowed
+    if dram.t_rc < dram.t_ras + dram.t_rp:
+        least = f"{dram.t_ras} + {dram.t_rp} = {dram.t_ras + dram.t_rp}"
+        yield "dram.t_rc", dram.t_rc, f"it must be at least dram.t_ras + dram.t_rp ({least})"
+    if dram.bank_groups > 1 and dram.t_ccdl < dram.t_ccd:
+        yield "dram.t_ccdl", dram.t_ccdl, f"it must be at least dram.t_ccd ({dram.t_ccd})"

@@ -1,0 +1,1 @@
+"""The SIMT core: fetch, scoreboard, issue, operand collector, execution units, load/store unit."""

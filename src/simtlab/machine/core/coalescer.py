@@ -1,0 +1,60 @@
+"""The coalescer: the lanes' addresses become as few memory accesses as they touch lines (or 32-byte sectors)."""
+
+import numpy as np
+
+from simtlab.compiled import compiled
+from simtlab.execute.memory import is_local, is_shared, lane_address
+from simtlab.execute.simt_stack import lowest_lane
+from simtlab.isa.spaces import LOCAL_BASE
+from simtlab.machine.core.shared_memory import conflict_passes
+from simtlab.machine.core.timing import Memory
+
+GLOBAL, LOCAL, SHARED, CONSTANT = (int(m) for m in (Memory.GLOBAL, Memory.LOCAL, Memory.SHARED, Memory.CONSTANT))
+TEXTURE, GENERIC = int(Memory.TEXTURE), int(Memory.GENERIC)
+LOCAL_MEMORY_BASE = 0x6000_0000_0000  # where threads' local memory lies for the caches, words of 32 lanes side by side
+WORD_BYTES = 4
+
+
+@compiled
+def coalesce(gpu, core, op, warp, ins, mask):
+    """Fill in the accesses of an instruction about to issue: its way, the lines it touches, its passes."""
+    op.accesses = 0
+    if mask == 0:
+        return
+    if op.memory == GENERIC:
+        address = lane_address(warp, ins, lowest_lane(mask))
+        op.memory = SHARED if is_shared(address) else LOCAL if is_local(address) else GLOBAL
+    if op.memory == SHARED:
+        op.passes = conflict_passes(gpu, warp, ins, mask, op.is_store == 0 and op.is_atomic == 1)
+        return
+    granule = gpu.constant_line_bytes if op.memory == CONSTANT else gpu.sector_bytes
+    for lane in range(32):
+        if (mask >> np.uint32(lane)) & np.uint32(1):
+            address = lane_address(warp, ins, lane)
+            if op.memory == LOCAL:
+                address = local_address(gpu, core, op.slot, lane, address)
+            add(op, address // granule * granule, ins.access_bytes, granule)
+
+
+@compiled
+def local_address(gpu, core, w, lane, offset):
+    """Local memory as the caches see it: the same word of 32 lanes lies side by side."""
+    if offset >= LOCAL_BASE:
+        offset -= LOCAL_BASE
+    warp_bytes = 32 * max(gpu.launch.local_bytes, WORD_BYTES)
+    first = LOCAL_MEMORY_BASE + (core.number * 64 + w) * warp_bytes
+    return first + offset // WORD_BYTES * 32 * WORD_BYTES + lane * WORD_BYTES + offset % WORD_BYTES
+
+
+@compiled
+def add(op, line, size, granule):
+    """Add a lane's bytes to the access of its line."""
+    for k in range(op.accesses - 1, -1, -1):
+        if op.lines[k] == line:
+            op.bytes[k] = min(op.bytes[k] + size, granule)
+            return
+    op.lines[op.accesses] = line
+    op.bytes[op.accesses] = min(size, granule)
+    op.accesses += 1
+
+

@@ -1,0 +1,120 @@
+"""A core's cycle, in hardware order, and its sleep: a core that can do nothing is not ticked until something happens."""
+
+import numpy as np
+
+from simtlab.compiled import compiled
+from simtlab.machine.core.cta_slots import leave_if_drained
+from simtlab.machine.core.execution_units import dispatch, write_back
+from simtlab.machine.core.fetch import fetch, instructions_came, wanting
+from simtlab.machine.core.inflight import count_bits, next_planned
+from simtlab.machine.core.issue import DISPATCH, ISSUED, MATH_PIPE_THROTTLE, count_cause, issue
+from simtlab.machine.core.ldst import answered, serve
+from simtlab.machine.core.operand_collector import read_operands
+from simtlab.machine.core.scoreboard import bit_of
+from simtlab.machine.fifo import pop
+from simtlab.machine.memory.l1 import (
+    BY_MSHR,
+    NOBODY,
+    NONE,
+    fill_line,
+    fill_read_only,
+    release,
+    take_waiter,
+)
+from simtlab.machine.request import Kind, end
+
+INSTRUCTION, CONSTANT, TEXTURE = int(Kind.INSTRUCTION), int(Kind.CONSTANT), int(Kind.TEXTURE)
+WRITE = int(Kind.WRITE)
+
+
+@compiled
+def tick(gpu, core, code, timing, pool, requests):
+    """One core cycle."""
+    account_for_sleep(gpu, core)
+    take_answers(gpu, core, timing, pool, requests)
+    write_back(gpu, core, timing)
+    if core.detail == 3:
+        dispatch(core, timing, gpu.cycle)
+        read_operands(core, gpu.cycle)
+    serve(gpu, core, pool, requests)
+    issue(gpu, core, code, timing)
+    fetch(gpu, core, timing, pool, requests)
+    core.ticked = gpu.cycle
+    core.occupied_warp_cycles += count_bits(core.occupied)
+    fall_asleep(gpu, core)
+
+
+@compiled
+def account_for_sleep(gpu, core):
+    """Cycles slept through had the causes of the cycle before."""
+    slept = gpu.cycle - core.ticked - 1
+    if slept <= 0:
+        return
+    for scheduler in range(core.schedulers):
+        count_cause(gpu, core, scheduler, slept)
+    if core.ldst_blocked != NONE:
+        core.l1_fail[core.ldst_blocked] += slept
+    core.occupied_warp_cycles += slept * count_bits(core.occupied)
+    core.ticked = gpu.cycle - 1
+
+
+@compiled
+def fall_asleep(gpu, core):
+    """Find the next cycle at which anything can happen in the core by itself; answers from memory wake it earlier."""
+    gpu.wake[core.number] = gpu.cycle + 1
+    for scheduler in range(core.schedulers):
+        if core.cause[scheduler] == ISSUED:
+            return
+    if core.collecting != 0 or core.policy_waits or core.responses.count > 0:
+        return
+    if core.ldst_queue.count > 0 and core.ldst_blocked == NONE:
+        return
+    for scheduler in range(core.schedulers):
+        if core.cause[scheduler] >= MATH_PIPE_THROTTLE and core.cause[scheduler] <= DISPATCH:
+            return
+    for sub_core in range(core.sub_cores):
+        if wanting(core, sub_core, gpu.cycle) != 0:
+            return
+    gpu.wake[core.number] = next_planned(core, gpu.cycle + 1)
+
+
+@compiled
+def take_answers(gpu, core, timing, pool, requests):
+    """One answer from memory a cycle goes where it is waited for."""
+    if core.responses.count == 0:
+        return
+    number = pop(core.responses)
+    request = requests[number]
+    request.returned = gpu.cycle
+    gpu.last_progress = gpu.cycle
+    if request.kind == WRITE:
+        acknowledge(core, request.warp)
+    elif request.kind == INSTRUCTION:
+        instructions_came(core, request.address)
+    else:
+        if request.kind == CONSTANT:
+            fill_read_only(core.l1c, request.address)
+        elif request.kind == TEXTURE:
+            fill_read_only(core.l1t, request.address)
+        if request.token == BY_MSHR:
+            entry = fill_line(core, request.address)
+            token = take_waiter(core.mshr, entry)
+            while token != NOBODY:
+                answered(gpu, core, token)
+                token = take_waiter(core.mshr, entry)
+            release(core.mshr, entry)
+        else:
+            answered(gpu, core, request.token)
+        core.round_trips += 1
+        core.round_trip_cycles += gpu.cycle - request.born
+    end(pool, requests, number)
+
+
+@compiled
+def acknowledge(core, w):
+    """A write has reached memory."""
+    slot = core.slots[w]
+    slot.stores -= 1
+    if slot.stores == 0:
+        core.membar = np.uint64(core.membar & ~bit_of(w))
+        leave_if_drained(core, w)

@@ -1,0 +1,126 @@
+"""Execution units: an instruction goes in when a copy of its unit is free, and its result comes out a latency later."""
+
+import numpy as np
+
+from simtlab.compiled import compiled
+from simtlab.machine.core.inflight import free_op, plan, take_planned
+from simtlab.machine.core.cta_slots import leave_if_drained
+from simtlab.machine.core.ldst import count_load, offer
+from simtlab.machine.core.operand_collector import bank_of, is_first_of_its_warp, leave, oldest
+from simtlab.machine.core.scoreboard import bit_of, check, release
+from simtlab.machine.core.state import FIRST_PREDICATE, OpState, Unit, WarProtection
+from simtlab.machine.fifo import NOTHING
+
+LDST = int(Unit.LDST)
+EXECUTING = int(OpState.EXECUTING)
+NO_COPY = -1
+RELEASE_ON_READ = int(WarProtection.RELEASE_ON_READ)
+
+
+@compiled
+def free_copy(core, sub_core, unit, cycle):
+    """A copy of the unit that can take an instruction in this cycle, or NO_COPY."""
+    for copy in range(core.unit_copies[unit]):
+        if core.unit_free[sub_core, unit, copy] <= cycle:
+            return copy
+    return NO_COPY
+
+
+@compiled
+def begin(core, number, sub_core, row, cycle):
+    """Start executing; False if the unit is busy. The result is written back a latency after this cycle."""
+    op = core.ops[number]
+    if row.unit == LDST:
+        return offer(core, number)
+    copy = free_copy(core, sub_core, row.unit, cycle)
+    if copy == NO_COPY:
+        return False
+    core.unit_free[sub_core, row.unit, copy] = cycle + row.initiation
+    core.unit_busy[row.unit] += row.initiation
+    op.state = EXECUTING
+    plan(core, number, cycle + row.latency)
+    return True
+
+
+@compiled
+def dispatch(core, timing, cycle):
+    """Collector units with all operands send their instruction to its unit, oldest first."""
+    left = core.collecting
+    while left != 0:
+        c = oldest(core, left)
+        left = np.uint64(left & ~bit_of(c))
+        unit = core.collector[c]
+        if unit.wanted != 0 or not is_first_of_its_warp(core, c):
+            continue
+        number = unit.op
+        op = core.ops[number]
+        if begin(core, number, unit.sub_core, timing[op.pc], cycle):
+            leave(core, c)
+            operands_are_read(core, timing, op.slot)
+
+
+@compiled
+def operands_are_read(core, timing, w):
+    """An instruction has left the operand collector: WAR protection may let its warp go on."""
+    slot = core.slots[w]
+    slot.collecting -= 1
+    if slot.collecting == 0:
+        if core.war_mode == RELEASE_ON_READ:
+            core.busy_warp = np.uint64(core.busy_warp & ~bit_of(w))
+        if slot.bloom != 0:
+            slot.bloom = np.uint64(0)
+            if slot.buffered > 0:
+                check(core, timing[slot.head], w)
+
+
+@compiled
+def write_back(gpu, core, timing):
+    """Results planned for this cycle are written; two of one bank wait for each other."""
+    cycle = gpu.cycle
+    number = take_planned(core, cycle)
+    while number != NOTHING:
+        following = core.ops[number].next
+        op = core.ops[number]
+        row = timing[op.pc]
+        if core.detail == 3 and not take_banks(core, op.slot, row, cycle):
+            core.write_conflicts += 1
+            plan(core, number, cycle + 1)
+        else:
+            retire(gpu, core, timing, number)
+        number = following
+
+
+@compiled
+def take_banks(core, w, row, cycle):
+    """Claim the write ports of all destination banks, or none."""
+    sub_core = core.sub_core_of[w]
+    for k in range(row.destinations):
+        if row.destination[k] < FIRST_PREDICATE:
+            if core.bank_written[sub_core, bank_of(core, w, row.destination[k])] == cycle:
+                return False
+    for k in range(row.destinations):
+        if row.destination[k] < FIRST_PREDICATE:
+            core.bank_written[sub_core, bank_of(core, w, row.destination[k])] = cycle
+            core.operands_written += 1
+    return True
+
+
+@compiled
+def retire(gpu, core, timing, number):
+    """The instruction is finished: its registers are there, and its warp may have something to issue again."""
+    op = core.ops[number]
+    w = op.slot
+    row = timing[op.pc]
+    release(core, row, w)
+    if row.unit == LDST:
+        count_load(core, number, gpu.cycle)
+    slot = core.slots[w]
+    slot.in_flight -= 1
+    if row.is_branch:
+        core.resolving = np.uint64(core.resolving & ~bit_of(w))
+    if slot.in_flight == 0:
+        core.busy_warp = np.uint64(core.busy_warp & ~bit_of(w))
+    if slot.buffered > 0:
+        check(core, timing[slot.head], w)
+    free_op(core, number)
+    leave_if_drained(core, w)

@@ -1,0 +1,76 @@
+"""Instruction fetch: warps with an empty instruction buffer take turns at the L1 instruction cache."""
+
+import numpy as np
+
+from simtlab.compiled import compiled
+from simtlab.machine.core.inflight import lowest_bit
+from simtlab.machine.core.instruction_buffer import look_at_head
+from simtlab.machine.core.scoreboard import bit_of
+from simtlab.machine.memory.cache import NO_WAY, fill, probe, reserve, touch, victim
+from simtlab.machine.memory.l1 import no_room, send
+from simtlab.machine.request import Kind
+
+INSTRUCTION = int(Kind.INSTRUCTION)
+CODE_BASE = 0x5000_0000_0000  # where a kernel's instructions lie, for the caches
+INSTRUCTION_BYTES = 8
+
+
+@compiled
+def wanting(core, sub_core, cycle):
+    """The warps of a sub-core that need instructions and can be fetched for now."""
+    want = np.uint64(core.occupied & ~core.buffered & ~core.barrier & ~core.draining & ~core.fetching)
+    if core.sub_cores > 1:
+        want = np.uint64(want & core.mine[sub_core])
+    return np.uint64(want & ~core.resolving)
+
+
+@compiled
+def fetch(gpu, core, timing, pool, requests):
+    """Each sub-core fetches for one warp: the next in turn."""
+    for sub_core in range(core.sub_cores):
+        want = wanting(core, sub_core, gpu.cycle)
+        if want == 0:
+            continue
+        turn = core.fetch_turn[sub_core]
+        later = np.uint64(want >> np.uint64(turn)) if turn < 64 else np.uint64(0)
+        w = turn + lowest_bit(later) if later != 0 else lowest_bit(want)
+        core.fetch_turn[sub_core] = w + 1
+        fetch_for(gpu, core, timing, pool, requests, w)
+
+
+@compiled
+def fetch_for(gpu, core, timing, pool, requests, w):
+    """Read the cache line of the warp's next instruction: decoded instructions on a hit, a request on a miss."""
+    slot = core.slots[w]
+    address = CODE_BASE + slot.head * INSTRUCTION_BYTES
+    cache = core.l1i
+    way = probe(cache, address)
+    if way != NO_WAY and cache.line[way].pending == 0:
+        touch(cache, way)
+        core.l1i_hits += 1
+        left_in_line = (cache.line_bytes - address % cache.line_bytes) // INSTRUCTION_BYTES
+        slot.buffered = min(core.fetch_width, left_in_line, gpu.n_instructions - slot.head)
+        look_at_head(core, timing, w)
+        return
+    if no_room(core, pool):
+        return
+    core.fetching = np.uint64(core.fetching | bit_of(w))
+    if way != NO_WAY:
+        return  # the line is on its way for another warp
+    core.l1i_misses += 1
+    way = victim(cache, address)
+    if way == NO_WAY:
+        core.fetching = np.uint64(core.fetching & ~bit_of(w))
+        return
+    line = address // cache.line_bytes * cache.line_bytes
+    reserve(cache, way, address, np.uint32(1))
+    send(gpu, core, pool, requests, INSTRUCTION, line, cache.line_bytes, w, -1)
+
+
+@compiled
+def instructions_came(core, address):
+    """A line of instructions is there: whoever waited for one tries again."""
+    way = probe(core.l1i, address)
+    if way != NO_WAY:
+        fill(core.l1i, way, np.uint32(1))
+    core.fetching = np.uint64(0)

@@ -1,0 +1,100 @@
+"""Instructions in flight: the pool of their records, and the wheel of cycles on which results are planned."""
+
+import numpy as np
+
+from simtlab.compiled import compiled
+from simtlab.machine.core.scoreboard import bit_of
+from simtlab.machine.core.state import MAX_OPS, WHEEL, OpState
+from simtlab.machine.fifo import NOTHING
+
+FREE = int(OpState.FREE)
+FAR_FUTURE = np.int64(1 << 62)
+
+
+@compiled
+def reset(core):
+    for k in range(MAX_OPS):
+        core.ops[k].next = k + 1
+        core.ops[k].state = FREE
+    core.ops[MAX_OPS - 1].next = NOTHING
+    core.free_op = 0
+    for k in range(WHEEL):
+        core.wheel[k] = NOTHING
+    for k in range(WHEEL // 64):
+        core.wheel_used[k] = np.uint64(0)
+
+
+@compiled
+def new_op(core):
+    """A free record's number; the caller has checked that there is one."""
+    number = core.free_op
+    core.free_op = core.ops[number].next
+    op = core.ops[number]
+    op.next = NOTHING
+    op.accesses, op.served, op.outstanding, op.passes = 0, 0, 0, 0
+    op.hits_ready = 0
+    return number
+
+
+@compiled
+def free_op(core, number):
+    core.ops[number].next = core.free_op
+    core.ops[number].state = FREE
+    core.free_op = number
+
+
+@compiled
+def plan(core, number, cycle):
+    """The instruction's result will be ready for write-back in that cycle."""
+    place = cycle % WHEEL
+    core.ops[number].next = core.wheel[place]
+    core.wheel[place] = number
+    core.wheel_used[place // 64] = np.uint64(core.wheel_used[place // 64] | bit_of(place % 64))
+
+
+@compiled
+def next_planned(core, cycle):
+    """The first cycle from `cycle` on that has a result planned, or FAR_FUTURE."""
+    place = cycle % WHEEL
+    word = place // 64
+    bits = np.uint64(core.wheel_used[word] >> np.uint64(place % 64))
+    if bits != 0:
+        return cycle + lowest_bit(bits)
+    distance = 64 - place % 64
+    for k in range(1, WHEEL // 64 + 1):
+        bits = core.wheel_used[(word + k) % (WHEEL // 64)]
+        if bits != 0:
+            return cycle + distance + lowest_bit(bits)
+        distance += 64
+    return FAR_FUTURE
+
+
+@compiled
+def take_planned(core, cycle):
+    """The list of results planned for a cycle, first planned first; the wheel forgets it."""
+    place = cycle % WHEEL
+    number, first = core.wheel[place], np.int32(NOTHING)
+    while number != NOTHING:  # the list was built backwards
+        following = core.ops[number].next
+        core.ops[number].next = first
+        first = number
+        number = following
+    core.wheel[place] = NOTHING
+    core.wheel_used[place // 64] = np.uint64(core.wheel_used[place // 64] & ~bit_of(place % 64))
+    return first
+
+
+@compiled
+def lowest_bit(word):
+    """The number of the lowest set bit of a 64-bit word that is not zero."""
+    isolated = np.uint64(word & (~word + np.uint64(1)))
+    return count_bits(np.uint64(isolated - np.uint64(1)))
+
+
+@compiled
+def count_bits(word):
+    w = np.uint64(word)
+    w = np.uint64(w - ((w >> np.uint64(1)) & np.uint64(0x5555555555555555)))
+    w = np.uint64((w & np.uint64(0x3333333333333333)) + ((w >> np.uint64(2)) & np.uint64(0x3333333333333333)))
+    w = np.uint64((w + (w >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F))
+    return np.int64(np.uint64(w * np.uint64(0x0101010101010101)) >> np.uint64(56))

@@ -1,0 +1,50 @@
+"""The instruction buffer: a few decoded instructions for each warp, in program order (BOOK 3.2)."""
+
+import numpy as np
+
+from simtlab.compiled import compiled
+from simtlab.execute.simt_stack import pop
+from simtlab.execute.state import WarpStatus
+from simtlab.machine.core.scoreboard import bit_of, check, clear_hazards
+from simtlab.machine.core.state import N_UNITS
+
+RUNNING = int(WarpStatus.RUNNING)
+
+
+@compiled
+def look_at_head(core, timing, w):
+    """The warp's next instruction is another one: which unit it wants, what it waits for."""
+    bit = bit_of(w)
+    keep = np.uint64(~bit)
+    for unit in range(N_UNITS):
+        core.unit_of_head[unit] = np.uint64(core.unit_of_head[unit] & keep)
+    slot = core.slots[w]
+    if slot.buffered > 0:
+        row = timing[slot.head]
+        core.unit_of_head[row.unit] = np.uint64(core.unit_of_head[row.unit] | bit)
+        core.buffered = np.uint64(core.buffered | bit)
+        check(core, row, w)
+    else:
+        core.buffered = np.uint64(core.buffered & keep)
+        clear_hazards(core, w)
+
+
+@compiled
+def advance(core, timing, w):
+    """An instruction has left the buffer. Where the warp goes elsewhere, the rest of the buffer is worthless."""
+    slot = core.slots[w]
+    warp = core.ctas[slot.cta].warps[slot.warp]
+    settle(warp)
+    if warp.status == RUNNING and slot.buffered > 1 and warp.pc == slot.head + 1:
+        slot.buffered -= 1
+    else:
+        slot.buffered = 0
+    slot.head = warp.pc
+    look_at_head(core, timing, w)
+
+
+@compiled
+def settle(warp):
+    """Let lanes that reached their reconvergence point meet, so that the pc is that of the next instruction."""
+    while warp.status == RUNNING and warp.pc == warp.reconverge:
+        pop(warp)

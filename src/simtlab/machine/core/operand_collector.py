@@ -1,0 +1,117 @@
+"""The operand collector (BOOK 3.3): instructions gather their sources from single-ported register banks, side by side.
+
+Each bank serves one access a cycle; a write goes before a read. A collector unit takes in one operand a cycle (or as many
+as `collector_ports` says: the naive register file of BOOK Fig 3.12 reads all banks at once). Instructions of one warp
+leave in program order, so that none overtakes the reads of an earlier one.
+"""
+
+import numpy as np
+
+from simtlab.compiled import compiled
+from simtlab.machine.core.inflight import lowest_bit
+from simtlab.machine.core.scoreboard import bit_of
+from simtlab.machine.core.state import FIRST_PREDICATE
+
+GENERIC_POOL = 3
+
+
+@compiled
+def bank_of(core, slot, register):
+    """Naive: register modulo banks. Swizzled: warps begin at different banks."""
+    if core.swizzled:
+        return (register + slot) % core.banks
+    return register % core.banks
+
+
+@compiled
+def free_collector(core, sub_core, unit):
+    """A free collector unit for an instruction of that unit, from its own pool or the generic one; -1 for none."""
+    free = core.free_collectors[sub_core, core.pool_of_unit[unit]]
+    if free == 0:
+        free = core.free_collectors[sub_core, GENERIC_POOL]
+    return lowest_bit(free) if free != 0 else -1
+
+
+@compiled
+def enter(core, number, sub_core, row, collector):
+    """Give an instruction its collector unit and note which banks it must read."""
+    op = core.ops[number]
+    unit = core.collector[collector]
+    keep = np.uint64(~bit_of(collector))
+    for pool in range(4):
+        core.free_collectors[sub_core, pool] = np.uint64(core.free_collectors[sub_core, pool] & keep)
+    core.collecting = np.uint64(core.collecting | bit_of(collector))
+    core.sequence += 1
+    unit.op, unit.sub_core, unit.order, unit.count = number, sub_core, core.sequence, 0
+    for k in range(row.sources):
+        if row.source[k] < FIRST_PREDICATE:
+            unit.banks[unit.count] = bank_of(core, op.slot, row.source[k])
+            unit.count += 1
+    unit.wanted = np.uint32((1 << unit.count) - 1)
+
+
+@compiled
+def read_operands(core, cycle):
+    """One cycle of bank reads: collectors by age, each bank once, banks that are written to not at all."""
+    left = core.collecting
+    while left != 0:
+        c = oldest(core, left)
+        left = np.uint64(left & ~bit_of(c))
+        unit = core.collector[c]
+        ports = core.collector_ports
+        for k in range(unit.count):
+            if ports == 0 or unit.wanted == 0:
+                break
+            if (unit.wanted >> np.uint32(k)) & np.uint32(1) == 0:
+                continue
+            bank = unit.banks[k]
+            if core.bank_written[unit.sub_core, bank] == cycle or core.bank_read[unit.sub_core, bank] == cycle:
+                core.bank_conflicts += 1
+                continue
+            core.bank_read[unit.sub_core, bank] = cycle
+            unit.wanted = np.uint32(unit.wanted & ~np.uint32(np.uint32(1) << np.uint32(k)))
+            core.operands_read += 1
+            ports -= 1
+
+
+@compiled
+def oldest(core, collectors):
+    """The collector unit of the set that was filled first."""
+    best = lowest_bit(collectors)
+    rest = np.uint64(collectors & ~bit_of(best))
+    while rest != 0:
+        c = lowest_bit(rest)
+        rest = np.uint64(rest & ~bit_of(c))
+        if core.collector[c].order < core.collector[best].order:
+            best = c
+    return best
+
+
+@compiled
+def is_first_of_its_warp(core, c):
+    """Whether no earlier instruction of the same warp is still collecting."""
+    mine = core.collector[c]
+    slot = core.ops[mine.op].slot
+    if core.slots[slot].collecting <= 1:
+        return True
+    rest = np.uint64(core.collecting & ~bit_of(c))
+    while rest != 0:
+        other = lowest_bit(rest)
+        rest = np.uint64(rest & ~bit_of(other))
+        if core.ops[core.collector[other].op].slot == slot and core.collector[other].order < mine.order:
+            return False
+    return True
+
+
+@compiled
+def leave(core, c):
+    """Free a collector unit."""
+    unit = core.collector[c]
+    core.collecting = np.uint64(core.collecting & ~bit_of(c))
+    pool = unit_pool(core, c)
+    core.free_collectors[unit.sub_core, pool] = np.uint64(core.free_collectors[unit.sub_core, pool] | bit_of(c))
+
+
+@compiled
+def unit_pool(core, c):
+    return core.collector_pool[c]

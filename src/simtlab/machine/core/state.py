@@ -1,0 +1,262 @@
+"""The state of a SIMT core as one record: warp slots, scoreboard, operand collectors, units, load/store unit.
+
+Sets of warps are 64-bit masks. Tables have a fixed capacity; how much of one is used is configuration.
+"""
+
+from enum import IntEnum
+
+import numpy as np
+
+from simtlab.execute.state import cta_t
+from simtlab.machine.fifo import fifo_t
+from simtlab.machine.memory.cache import cache_t
+from simtlab.machine.memory.mshr import mshr_t
+
+MAX_WARPS = 64
+MAX_CTAS = 32
+MAX_SCHEDULERS = 4
+MAX_SUB_CORES = 4
+MAX_BANKS = 32
+MAX_COLLECTORS = 64
+MAX_SOURCES = 8
+MAX_DESTINATIONS = 6
+MAX_ACCESSES = 32  # lines or sectors one instruction can touch: aligned accesses never straddle, so one a lane
+MAX_L1_LINES = 2048
+MAX_OPS = 512  # instructions in flight in a core
+N_REGISTERS = 320  # scoreboard entries of a warp: 256 registers, 64 predicates
+FIRST_PREDICATE = 256
+WHEEL = 1024  # cycles ahead that a result can be planned
+
+
+class Unit(IntEnum):
+    """Physical units an instruction can go to."""
+
+    CONTROL = 0  # branches, barriers, fences: dealt with at issue
+    SP = 1
+    INT = 2
+    DP = 3
+    SFU = 4
+    TENSOR = 5
+    LDST = 6
+
+
+N_UNITS = len(Unit)
+MAX_COPIES = 4  # of one unit in a core (or sub-core)
+
+
+class Stall(IntEnum):
+    """Why a scheduler issued nothing in a cycle, in Nsight Compute's words; ISSUED if it did."""
+
+    ISSUED = 0
+    EMPTY = 1  # no warp to schedule
+    NO_INSTRUCTION = 2
+    BRANCH_RESOLVING = 3
+    WAIT = 4  # a fixed-latency result is not there yet
+    SHORT_SCOREBOARD = 5  # a result from shared memory or the special function unit
+    LONG_SCOREBOARD = 6  # a result from global, local or texture memory
+    BARRIER = 7
+    MEMBAR = 8
+    MATH_PIPE_THROTTLE = 9
+    LG_THROTTLE = 10  # the load/store unit takes no more
+    MIO_THROTTLE = 11  # the special function unit takes no more
+    DISPATCH = 12  # no collector unit is free
+    IMC_MISS = 13  # a constant that is not in its cache
+    DRAIN = 14  # the warp ended, its stores are under way
+    NOT_SELECTED = 15  # held back by the scheduling policy
+
+
+N_STALLS = len(Stall)
+
+
+class Pending(IntEnum):
+    """What a register waits for."""
+
+    NOTHING = 0
+    FIXED = 1
+    SHORT = 2
+    LONG = 3
+    CONSTANT = 4
+
+
+class WarProtection(IntEnum):
+    """How a write is kept from overtaking an earlier read of the same warp (BOOK 3.3.1)."""
+
+    IN_ORDER = 0  # instructions of a warp leave the operand collector in program order
+    RELEASE_ON_COMMIT = 1  # one instruction of a warp in flight
+    RELEASE_ON_READ = 2  # one instruction of a warp collecting operands
+    BLOOMBOARD = 3  # a hashed set of registers still to be read
+
+
+class OpState(IntEnum):
+    FREE = 0
+    COLLECTING = 1
+    EXECUTING = 2
+    IN_LDST = 3
+    WAITING = 4  # for memory
+
+
+op_t = np.dtype(
+    [
+        ("state", "i4"),
+        ("slot", "i4"),  # warp slot
+        ("pc", "i4"),
+        ("next", "i4"),
+        ("unit", "i4"),
+        ("memory", "i4"),  # Memory class, see core/ldst.py
+        ("accesses", "i4"),
+        ("served", "i4"),  # accesses sent on their way
+        ("outstanding", "i4"),  # accesses not answered yet
+        ("passes", "i4"),  # shared-memory passes left
+        ("is_store", "i4"),
+        ("is_atomic", "i4"),
+        ("active", "i4"),  # lanes
+        ("issued", "i8"),
+        ("hits_ready", "i8"),  # when the last hit among its accesses has its data
+        ("lines", "i8", (MAX_ACCESSES,)),  # sector addresses it touches
+        ("bytes", "i4", (MAX_ACCESSES,)),  # bytes wanted of each
+    ],
+    align=True,
+)
+
+slot_t = np.dtype(
+    [
+        ("cta", "i4"),
+        ("warp", "i4"),  # in its CTA
+        ("head", "i4"),  # pc of the instruction buffer's first entry
+        ("buffered", "i4"),
+        ("in_flight", "i4"),  # instructions issued and not finished
+        ("collecting", "i4"),  # … of them still reading operands
+        ("stores", "i4"),  # writes not acknowledged
+        ("reservations", "i4"),  # scoreboard entries in use
+        ("age", "i8"),
+        ("resume", "i8"),  # the cycle a branch is resolved
+        ("bloom", "u8"),  # bloomboard: registers being read, hashed
+    ],
+    align=True,
+)
+
+collector_t = np.dtype(
+    [
+        ("op", "i4"),
+        ("wanted", "u4"),  # operands not read yet (bits)
+        ("sub_core", "i4"),
+        ("count", "i4"),
+        ("order", "i8"),
+        ("banks", "i4", (MAX_SOURCES,)),
+    ],
+    align=True,
+)
+
+core_t = np.dtype(
+    [
+        ("number", "i4"),
+        ("address", "i8"),  # of this record, for policies' hooks
+        ("own", "i8", (MAX_SCHEDULERS,)),  # addresses of the warp schedulers' own state
+        ("detail", "i4"),
+        ("warp_slots", "i4"),
+        ("schedulers", "i4"),
+        ("sub_cores", "i4"),
+        ("dual_issue", "i4"),
+        ("buffer_entries", "i4"),
+        ("fetch_width", "i4"),
+        ("scoreboard_entries", "i4"),  # 0: one per register
+        ("branch_cycles", "i4"),
+        ("banks", "i4"),
+        ("swizzled", "i4"),
+        ("collector_ports", "i4"),
+        ("war_mode", "i4"),
+        ("collectors", "i4"),
+        ("ticked", "i8"),  # the last cycle accounted for
+        ("fetch_turn", "i4", (MAX_SUB_CORES,)),
+        ("issue_cycles", "i4"),  # a warp of 32 threads on a narrow SIMD takes several cycles to issue
+        ("scheduler_free", "i8", (MAX_SCHEDULERS,)),
+        ("cause", "i4", (MAX_SCHEDULERS,)),  # what each scheduler did in the last cycle, and for which instruction
+        ("cause_pc", "i4", (MAX_SCHEDULERS,)),
+        ("policy_waits", "i4"),  # a policy held back warps that could issue
+        ("sequence", "i8"),
+        ("ages", "i8"),
+        # sets of warp slots
+        ("occupied", "u8"),
+        ("buffered", "u8"),
+        ("wait", "u8"),
+        ("short", "u8"),
+        ("long", "u8"),
+        ("constant", "u8"),
+        ("barrier", "u8"),
+        ("membar", "u8"),
+        ("resolving", "u8"),
+        ("draining", "u8"),
+        ("fetching", "u8"),  # an instruction cache miss is under way
+        ("busy_warp", "u8"),  # WAR protection or the one-loop core holds the warp back
+        ("unit_of_head", "u8", (N_UNITS,)),
+        ("mine", "u8", (MAX_SCHEDULERS,)),
+        ("free_collectors", "u8", (MAX_SUB_CORES, 4)),  # by pool
+        ("collecting", "u8"),
+        ("pool_of_unit", "i4", (N_UNITS,)),
+        ("unit_copies", "i4", (N_UNITS,)),
+        ("unit_free", "i8", (MAX_SUB_CORES, N_UNITS, MAX_COPIES)),
+        ("bank_written", "i8", (MAX_SUB_CORES, MAX_BANKS)),  # last cycle a write took the bank
+        ("bank_read", "i8", (MAX_SUB_CORES, MAX_BANKS)),
+        ("slots", slot_t, (MAX_WARPS,)),
+        ("pending", "u1", (MAX_WARPS, N_REGISTERS)),
+        ("ops", op_t, (MAX_OPS,)),
+        ("free_op", "i4"),
+        ("wheel", "i4", (WHEEL,)),
+        ("wheel_used", "u8", (WHEEL // 64,)),
+        ("collector", collector_t, (MAX_COLLECTORS,)),
+        ("collector_pool", "i4", (MAX_COLLECTORS,)),
+        ("sub_core_of", "i4", (MAX_WARPS,)),
+        # counters (see machine/counters.py)
+        ("instructions", "i8"),
+        ("thread_instructions", "i8"),
+        ("bank_conflicts", "i8"),
+        ("write_conflicts", "i8"),
+        ("operands_read", "i8"),
+        ("operands_written", "i8"),
+        ("unit_busy", "i8", (N_UNITS,)),
+        ("active_cycles", "i8"),
+        ("occupied_warp_cycles", "i8"),
+        ("ctas_finished", "i8"),
+        ("global_loads", "i8"),
+        ("global_stores", "i8"),
+        ("atomics", "i8"),
+        ("shared_accesses", "i8"),
+        ("shared_passes", "i8"),
+        ("accesses", "i8"),
+        ("l1_hits", "i8"),
+        ("l1_hits_reserved", "i8"),
+        ("l1_misses", "i8"),
+        ("l1_fail", "i8", (4,)),
+        ("l1i_hits", "i8"),
+        ("l1i_misses", "i8"),
+        ("l1c_hits", "i8"),
+        ("l1c_misses", "i8"),
+        ("l1t_hits", "i8"),
+        ("l1t_misses", "i8"),
+        ("load_latency", "i8"),
+        ("loads_finished", "i8"),
+        ("round_trips", "i8"),
+        ("round_trip_cycles", "i8"),
+        # load/store unit and first-level memory
+        ("ldst_queue", fifo_t(64)),
+        ("ldst_blocked", "i4"),  # why the head cannot go on, a Failure
+        ("shared_busy", "i8"),
+        ("inject", fifo_t(256)),
+        ("responses", fifo_t(1024)),
+        ("l1d", cache_t(MAX_L1_LINES)),
+        ("l1i", cache_t(MAX_L1_LINES)),
+        ("l1c", cache_t(MAX_L1_LINES)),
+        ("l1t", cache_t(MAX_L1_LINES)),
+        ("mshr", mshr_t),
+        # CTAs
+        ("cta_limit", "i4"),
+        ("resident", "i4"),
+        ("free_ctas", "u8"),
+        ("used_threads", "i4"),
+        ("cta_warps_left", "i4", (MAX_CTAS,)),
+        ("slot_of", "i4", (MAX_CTAS, 32)),
+        ("n_stall", "i8", (MAX_SCHEDULERS, N_STALLS)),
+        ("ctas", cta_t, (MAX_CTAS,)),
+    ],
+    align=True,
+)

@@ -1,0 +1,161 @@
+"""What the core must know of an instruction beside what it computes: its unit, its latency, its registers."""
+
+import re
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+from simtlab.machine.core.state import FIRST_PREDICATE, MAX_DESTINATIONS, MAX_SOURCES, N_REGISTERS, Pending, Unit
+from simtlab.program.action import Action, Space
+from simtlab.program.lower import Lowered
+from simtlab.program.operand import NO_REGISTER
+from simtlab.program.program import Program
+
+
+class Memory(IntEnum):
+    """Which way a memory instruction goes."""
+
+    NONE = 0
+    GLOBAL = 1
+    LOCAL = 2
+    SHARED = 3
+    CONSTANT = 4
+    TEXTURE = 5
+    GENERIC = 6  # decided by the address
+
+
+timing_t = np.dtype(
+    [
+        ("unit", "i4"),
+        ("latency", "i4"),
+        ("initiation", "i4"),
+        ("memory", "i4"),
+        ("is_store", "i4"),
+        ("is_atomic", "i4"),
+        ("waits_for", "i4"),  # Pending: what a register that this instruction writes waits for
+        ("is_branch", "i4"),
+        ("is_fence", "i4"),
+        ("is_barrier", "i4"),
+        ("sources", "i4"),
+        ("destinations", "i4"),
+        ("source", "i4", (MAX_SOURCES,)),
+        ("destination", "i4", (MAX_DESTINATIONS,)),
+    ],
+    align=True,
+)
+
+SPACES = {
+    Space.GLOBAL: Memory.GLOBAL, Space.LOCAL: Memory.LOCAL, Space.SHARED: Memory.SHARED, Space.CONST: Memory.CONSTANT,
+    Space.GENERIC: Memory.GENERIC,
+}  # fmt: skip
+CONTROL_ACTIONS = (
+    Action.BRANCH, Action.EXIT, Action.BARRIER, Action.CALL, Action.RETURN, Action.INDIRECT_BRANCH,
+    Action.INDIRECT_CALL, Action.NOTHING, Action.FENCE, Action.TRAP, Action.SERVICE,
+)  # fmt: skip
+TRANSFERS = (Action.BRANCH, Action.CALL, Action.RETURN, Action.INDIRECT_BRANCH, Action.INDIRECT_CALL)
+SPECIAL = frozenset(("rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh"))
+BY_OPCODE = {
+    **dict.fromkeys(("and", "or", "xor", "not", "cnot", "lop3"), "logic"),
+    **dict.fromkeys(("mov", "pack", "unpack", "cvta", "ld"), "move"),
+    **dict.fromkeys(("setp", "set", "selp", "slct", "testp", "isspacep"), "compare"),
+    **dict.fromkeys(("shl", "shr", "shf", "bfe", "bfi", "prmt", "brev", "popc", "clz", "bfind", "bmsk", "fns", "szext"), "shift"),
+    **dict.fromkeys(("vote", "match", "activemask", "redux", "elect"), "vote"),
+    "shfl": "shuffle", "cvt": "convert",
+}  # fmt: skip
+MULTIPLY_ADD = frozenset(("mad", "fma", "mad24", "madc", "dp4a", "dp2a", "sad"))
+
+
+def operation_class(spelling: str) -> str:
+    """The class of operation that decides latency and unit: a section of the machine's `units`."""
+    opcode, *parts = spelling.split(".")
+    if opcode in BY_OPCODE:
+        return BY_OPCODE[opcode]
+    kind = next((part for part in reversed(parts) if re.fullmatch(r"[usbf]\d+(x2)?|bf16(x2)?|pred", part)), "b32")
+    if kind in ("f16", "f16x2", "bf16", "bf16x2"):
+        return "sfu" if opcode in SPECIAL else "half"
+    prefix = "dp" if kind == "f64" else "sp" if kind == "f32" else "int"
+    if opcode in SPECIAL and "approx" in parts and kind != "f64":
+        return "sfu"
+    if opcode in SPECIAL or opcode in ("div", "rem"):
+        return f"{prefix}_div"
+    if opcode in MULTIPLY_ADD:
+        return f"{prefix}_mad"
+    if opcode.startswith("mul"):
+        return f"{prefix}_mul"
+    return f"{prefix}_max" if opcode in ("min", "max") else f"{prefix}_add"
+
+
+def timing_table(program: Program, units: Any, warp_passes: int) -> np.ndarray:
+    """One row for each instruction. `units` is the machine's section of that name; a narrow SIMD takes several passes."""
+    table = np.zeros(len(program.lowered), timing_t)
+    bases = register_bases(program)
+    number = 0
+    for name, function in program.functions.items():
+        for instruction in function.instructions:
+            row = table[number]
+            _fill_unit(row, instruction, units, warp_passes)
+            _fill_registers(row, instruction, function.allocation.place, bases[name])
+            number += 1
+    return table.view(np.recarray)
+
+
+def register_bases(program: Program) -> dict[str, int]:
+    """Where each function's registers begin among the thread's: past those of the deepest chain of its callers."""
+    bases = dict.fromkeys(program.functions, 0)
+    for _ in range(len(bases)):
+        for name, function in program.functions.items():
+            for callee in function.callees:
+                if callee != name:
+                    below = bases[name] + function.allocation.registers
+                    bases[callee] = min(max(bases[callee], below), FIRST_PREDICATE // 2)
+    return bases
+
+
+def _fill_unit(row: np.void, instruction: Lowered, units: Any, warp_passes: int) -> None:
+    action = instruction.action
+    row["is_branch"] = action in TRANSFERS
+    row["is_fence"] = action == Action.FENCE
+    row["is_barrier"] = action == Action.BARRIER
+    row["waits_for"] = Pending.FIXED
+    if action in CONTROL_ACTIONS:
+        row["unit"], row["latency"], row["initiation"] = Unit.CONTROL, 1, 1
+        return
+    if action in (Action.COMPUTE, Action.TIME):
+        name = operation_class(instruction.spelling)
+        chosen = getattr(units, name)
+        row["unit"] = Unit[units.executed_on(name).upper()]
+        row["latency"] = chosen.latency_cycles + (warp_passes - 1)
+        row["initiation"] = chosen.initiation_cycles * warp_passes
+        if row["unit"] == Unit.SFU:
+            row["waits_for"] = Pending.SHORT
+        return
+    row["unit"], row["latency"], row["initiation"] = Unit.LDST, 1, 1
+    row["is_store"] = action == Action.STORE or instruction.origin.opcode == "sust"
+    row["is_atomic"] = action == Action.ATOMIC
+    texture = action in (Action.TEXTURE, Action.SURFACE)
+    row["memory"] = Memory.TEXTURE if texture else SPACES[instruction.space]
+    row["waits_for"] = Pending.SHORT if row["memory"] == Memory.SHARED else Pending.LONG
+    if row["memory"] == Memory.CONSTANT:
+        row["waits_for"] = Pending.CONSTANT
+
+
+def _fill_registers(row: np.void, instruction: Lowered, place: list[int], base: int) -> None:
+    reads: list[int] = []
+    writes: list[int] = []
+    for operand in [*instruction.operands, *([instruction.guard] if instruction.guard else [])]:
+        if operand.register == NO_REGISTER:
+            continue
+        first = place[operand.register]
+        if operand.kind in ("p", "n"):
+            numbers = [FIRST_PREDICATE + first % (N_REGISTERS - FIRST_PREDICATE)]
+        else:
+            numbers = [(base + first) % FIRST_PREDICATE]
+            if operand.kind == "d":
+                numbers.append((base + first + 1) % FIRST_PREDICATE)
+        target = writes if operand.written else reads
+        target += [number for number in numbers if number not in target]
+    reads, writes = reads[:MAX_SOURCES], writes[:MAX_DESTINATIONS]
+    row["sources"], row["destinations"] = len(reads), len(writes)
+    row["source"][: len(reads)] = reads
+    row["destination"][: len(writes)] = writes

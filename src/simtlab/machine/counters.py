@@ -1,0 +1,70 @@
+"""Counters: each declared once with its unit and a sentence; what the units count is added up over the chip."""
+
+from dataclasses import dataclass
+
+from simtlab.machine.build import Records
+from simtlab.machine.core.state import Stall, Unit
+
+
+@dataclass(frozen=True)
+class Counter:
+    """A counter of the whole chip: the sum of a field over the records of one kind."""
+
+    name: str
+    unit: str
+    meaning: str
+    of: str  # cores, slices, channels, to_memory, to_cores
+    field: str
+    index: int | None = None
+
+
+COUNTERS = [
+    Counter("instructions", "warp instructions", "Issued, guarded-off ones included.", "cores", "instructions"),
+    Counter("thread_instructions", "instructions", "Lanes that took part in issued instructions.", "cores", "thread_instructions"),
+    Counter("register_reads", "operands", "Operands read from register banks.", "cores", "operands_read"),
+    Counter("register_writes", "operands", "Results written to register banks.", "cores", "operands_written"),
+    Counter("bank_conflicts", "tries", "Operand reads that found their register bank taken.", "cores", "bank_conflicts"),
+    Counter("write_conflicts", "tries", "Write-backs that found their register bank taken.", "cores", "write_conflicts"),
+    Counter("occupied_warp_cycles", "warp cycles", "Warps resident, summed over cycles and cores.", "cores", "occupied_warp_cycles"),
+    Counter("shared_passes", "cycles", "Passes of shared memory; conflicts make an access take several.", "cores", "shared_passes"),
+    Counter("l1_accesses", "accesses", "Lines or sectors that the load/store units took to memory.", "cores", "accesses"),
+    Counter("l1_hits", "accesses", "Loads that found their data in the L1.", "cores", "l1_hits"),
+    Counter("l1_hits_reserved", "accesses", "Loads that joined a miss under way.", "cores", "l1_hits_reserved"),
+    Counter("l1_misses", "accesses", "Loads that went to the L2.", "cores", "l1_misses"),
+    Counter("l1_fail_tag", "cycles", "Accesses put off because every way of the set was on its way.", "cores", "l1_fail", 1),
+    Counter("l1_fail_mshr", "cycles", "Accesses put off because no MSHR was free.", "cores", "l1_fail", 2),
+    Counter("l1_fail_network", "cycles", "Accesses put off because nothing more could leave the core.", "cores", "l1_fail", 3),
+    Counter("l1i_hits", "fetches", "Instruction fetches that hit.", "cores", "l1i_hits"),
+    Counter("l1i_misses", "fetches", "Instruction lines asked for.", "cores", "l1i_misses"),
+    Counter("l1c_hits", "accesses", "Constant loads that hit.", "cores", "l1c_hits"),
+    Counter("l1c_misses", "accesses", "Constant loads that missed.", "cores", "l1c_misses"),
+    Counter("loads_finished", "instructions", "Loads and atomics whose results came back.", "cores", "loads_finished"),
+    Counter("load_latency_cycles", "core cycles", "From issue to result, summed over those.", "cores", "load_latency"),
+    Counter("round_trips", "requests", "Reads and atomics answered by the L2 or DRAM.", "cores", "round_trips"),
+    Counter("round_trip_cycles", "core cycles", "From leaving the L1 to the answer, summed.", "cores", "round_trip_cycles"),
+    Counter("l2_accesses", "accesses", "Requests the L2 slices have served.", "slices", "accesses"),
+    Counter("l2_hits", "accesses", "Reads that hit in the L2.", "slices", "hits"),
+    Counter("l2_hits_reserved", "accesses", "Reads that joined a miss under way in the L2.", "slices", "hits_reserved"),
+    Counter("l2_misses", "accesses", "Reads that went to DRAM.", "slices", "misses"),
+    Counter("l2_writes", "accesses", "Writes the L2 took.", "slices", "writes"),
+    Counter("l2_atomics", "accesses", "Atomics carried out at the L2.", "slices", "atomics"),
+    Counter("l2_write_backs", "lines", "Dirty lines the L2 sent to DRAM.", "slices", "write_backs"),
+    Counter("l2_stalls", "L2 cycles", "Slices whose oldest request had to wait.", "slices", "stalls"),
+    Counter("dram_reads", "requests", "Reads the DRAM has finished.", "channels", "reads"),
+    Counter("dram_writes", "requests", "Writes the DRAM has finished.", "channels", "writes"),
+    Counter("dram_activates", "commands", "Rows opened.", "channels", "activates"),
+    Counter("dram_row_hits", "requests", "Requests that found their row open.", "channels", "row_hits"),
+    *(Counter(f"busy_{unit.name.lower()}", "unit cycles", f"Cycles the {unit.name} units were taken.", "cores", "unit_busy", unit)
+      for unit in Unit if unit not in (Unit.CONTROL, Unit.LDST)),
+]  # fmt: skip
+
+
+def collect(records: Records) -> dict[str, int]:
+    """All counters as they stand; the difference of two collections is what happened in between."""
+    found = {}
+    for counter in COUNTERS:
+        values = getattr(records, counter.of)[counter.field]
+        found[counter.name] = int((values if counter.index is None else values[:, counter.index]).sum())
+    for cause in Stall:
+        found[f"stall_{cause.name.lower()}"] = int(records.cores["n_stall"][:, :, cause].sum())
+    return found

@@ -1,0 +1,50 @@
+"""Bounded first-in-first-out queues of request numbers. A full queue refuses: whoever pushes must wait."""
+
+import numpy as np
+
+from simtlab.compiled import compiled
+
+NOTHING = -1
+
+
+def fifo_t(capacity: int) -> np.dtype:
+    """A queue record of at most `capacity` entries; `limit` is how many the configuration allows."""
+    return np.dtype([("limit", "i4"), ("count", "i4"), ("head", "i4"), ("items", "i4", (capacity,))], align=True)
+
+
+@compiled
+def push(queue, item):
+    """Append an item; False if the queue is full."""
+    if queue.count >= queue.limit:
+        return False
+    tail = queue.head + queue.count
+    capacity = queue.items.size
+    if tail >= capacity:
+        tail -= capacity
+    queue.items[tail] = item
+    queue.count += 1
+    return True
+
+
+@compiled
+def front(queue):
+    """The oldest item, or NOTHING."""
+    if queue.count == 0:
+        return np.int32(NOTHING)
+    return queue.items[queue.head]
+
+
+@compiled
+def pop(queue):
+    """Take the oldest item off; the queue must not be empty."""
+    item = queue.items[queue.head]
+    queue.head += 1
+    if queue.head == queue.items.size:
+        queue.head = 0
+    queue.count -= 1
+    return item
+
+
+@compiled
+def is_full(queue):
+    return queue.count >= queue.limit

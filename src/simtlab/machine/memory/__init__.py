@@ -1,0 +1,1 @@
+"""Caches, miss status holding registers, L2 slices, DRAM channels, address mapping."""

@@ -1,0 +1,146 @@
+"""A set-associative cache's tags: sets, ways, sectors, replacement; data stay in the memory image.
+
+`probe` looks without changing anything; `touch` marks a use; `reserve` gives a miss its line (allocate on miss) and
+`fill` completes it. A reserved line is locked until it is filled: if all ways of a set are reserved, a miss must wait.
+"""
+
+from enum import IntEnum
+
+import numpy as np
+
+from simtlab.compiled import compiled
+
+NO_WAY = -1
+
+
+class LineState(IntEnum):
+    INVALID = 0
+    RESERVED = 1  # on its way
+    VALID = 2
+    DIRTY = 3
+
+
+line_t = np.dtype(
+    [
+        ("tag", "i8"),
+        ("state", "i4"),
+        ("sectors", "u4"),  # valid 32-byte sectors
+        ("pending", "u4"),  # sectors on their way
+        ("dirty", "u4"),
+        ("used", "i8"),
+        ("filled", "i8"),
+        ("prefetched", "i4"),
+        ("owner", "i4"),
+    ],
+    align=True,
+)
+
+
+
+def cache_t(max_lines: int) -> np.dtype:
+    """The record of a cache of at most that many lines."""
+    return np.dtype(
+        [
+            ("enabled", "i4"),
+            ("sets", "i4"),
+            ("ways", "i4"),
+            ("line_bytes", "i4"),
+            ("sector_bytes", "i4"),
+            ("hashed", "i4"),
+            ("fifo", "i4"),  # replace the oldest filled instead of the least recently used
+            ("on_fill", "i4"),  # a miss takes a line only when its data come
+            ("write_policy_global", "i4"),
+            ("write_policy_local", "i4"),
+            ("write_allocate", "i4"),
+            ("hit_latency", "i4"),
+            ("clock", "i8"),
+            ("line", line_t, (max_lines,)),
+        ],
+        align=True,
+    )
+
+
+INVALID, RESERVED, VALID, DIRTY = (int(state) for state in LineState)
+
+
+@compiled
+def set_of(cache, address):
+    """The set a line belongs to. The hashed index folds higher bits in, so that strides spread over the sets."""
+    line = address // cache.line_bytes
+    if cache.hashed:
+        line = line ^ (line // cache.sets) ^ (line // (cache.sets * cache.sets))
+    return line % cache.sets
+
+
+@compiled
+def probe(cache, address):
+    """The index of the line that holds (or will hold) an address, or NO_WAY."""
+    tag = address // cache.line_bytes
+    first = set_of(cache, address) * cache.ways
+    for way in range(first, first + cache.ways):
+        if cache.line[way].tag == tag and cache.line[way].state != INVALID:
+            return way
+    return NO_WAY
+
+
+@compiled
+def touch(cache, way):
+    cache.clock += 1
+    cache.line[way].used = cache.clock
+
+
+@compiled
+def victim(cache, address):
+    """The line a new one would take: an invalid one, else the least recently used that is not on its way; or NO_WAY."""
+    first = set_of(cache, address) * cache.ways
+    best = NO_WAY
+    for way in range(first, first + cache.ways):
+        line = cache.line[way]
+        if line.state == INVALID:
+            return way
+        if line.state == RESERVED or line.pending != 0:
+            continue
+        stamp = line.filled if cache.fifo else line.used
+        if best == NO_WAY or stamp < (cache.line[best].filled if cache.fifo else cache.line[best].used):
+            best = way
+    return best
+
+
+@compiled
+def reserve(cache, way, address, sectors):
+    """Take a line for a miss; its old contents are gone (the caller has seen to a dirty one)."""
+    line = cache.line[way]
+    line.tag = address // cache.line_bytes
+    line.state = RESERVED
+    line.sectors = np.uint32(0)
+    line.pending = sectors
+    line.dirty = np.uint32(0)
+    line.prefetched = 0
+    touch(cache, way)
+
+
+@compiled
+def fill(cache, way, sectors):
+    """Data have come for some sectors of a line."""
+    line = cache.line[way]
+    line.state = DIRTY if line.dirty != 0 else VALID
+    line.sectors = np.uint32(line.sectors | sectors)
+    line.pending = np.uint32(line.pending & ~sectors)
+    cache.clock += 1
+    line.filled = cache.clock
+
+
+@compiled
+def invalidate(cache, way):
+    line = cache.line[way]
+    line.state = INVALID
+    line.sectors, line.pending, line.dirty = np.uint32(0), np.uint32(0), np.uint32(0)
+
+
+@compiled
+def forget_all(cache):
+    """Empty the cache."""
+    for way in range(cache.sets * cache.ways):
+        invalidate(cache, way)
+        cache.line[way].tag = -1
+    cache.clock = 0

@@ -1,0 +1,275 @@
+"""What a DRAM channel is: banks with row buffers, the memory access scheduler's tables, timing, counters.
+
+A channel is one record. All times are cycles of the DRAM command clock. Timing fields keep the datasheet's names:
+
+| field | from | to | where |
+|---|---|---|---|
+| t_rcd, t_rcdwr | activate | read, write | the same bank |
+| t_ras | activate | precharge | the same bank |
+| t_rc | activate | activate | the same bank |
+| t_rp | precharge | activate | the same bank |
+| t_rrd | activate | activate | different banks |
+| t_ccd, t_ccdl | column access | column access | the channel, the same bank group |
+| t_cl, t_wl | read, write | first data on the bus | the channel |
+| t_rtpl | read | precharge | the same bank; at least the burst, as GPGPU-Sim has it |
+| t_wr | end of write data | precharge | the same bank |
+| t_cdlr | end of write data | read | the channel |
+| t_rtw | read | write | the channel |
+
+Not modelled: refresh, the four-activate window, power-down. GPGPU-Sim leaves them out too, and none of the papers gives them.
+GPGPU-Sim also holds t_rtpl against the other banks of a group; the Hynix H5GQ1H24AFR sheet its timings come from does not.
+"""
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+from simtlab.errors import SimtlabError
+from simtlab.machine.fifo import NOTHING, fifo_t
+
+MAX_BANKS = 32
+MAX_QUEUE = 256  # requests waiting in the scheduler
+MAX_RETURNS = 256  # requests whose data is moving or waits to be taken, in each direction
+FAR_FUTURE = 1 << 62  # the cycle of what will not happen unless something else does
+NO_ROW = -1  # a precharged bank
+NO_GROUP = MAX_BANKS  # a group that is always free, for commands that no group holds up
+NO_TURN = 1 << 60  # the rank of a bank with nothing to do
+
+
+class Scheduler(IntEnum):
+    FR_FCFS = 0
+    FCFS = 1
+
+
+class Direction(IntEnum):
+    """Which way the data bus points, and the sorter that holds the requests of that way."""
+
+    READ = 0
+    WRITE = 1
+
+
+class Command(IntEnum):
+    """What a channel sends to its DRAM, at most one a cycle."""
+
+    ACTIVATE = 0
+    PRECHARGE = 1
+    READ = 2
+    WRITE = 3
+
+
+class Outcome(IntEnum):
+    """How a request found its row."""
+
+    HIT = 0  # open
+    MISS = 1  # the bank was closed: an activate was sent for it
+    CONFLICT = 2  # another row was open: a precharge was sent for it
+
+
+COUNTERS = [
+    ("reads", "requests", "Read requests whose last column access was sent."),
+    ("writes", "requests", "Write requests whose last column access was sent."),
+    ("read_accesses", "commands", "Column reads; a request larger than one access takes several."),
+    ("write_accesses", "commands", "Column writes."),
+    ("activates", "commands", "Rows opened."),
+    ("precharges", "commands", "Rows closed."),
+    ("row_hits", "requests", "Requests that found their row open."),
+    ("row_misses", "requests", "Requests for which a closed bank was activated."),
+    ("row_conflicts", "requests", "Requests for which another row had to be closed first."),
+    ("turnarounds", "turns", "Changes of the scheduler between reading and writing."),
+    ("bus_cycles", "DRAM cycles", "Cycles in which the data bus moves data."),
+    ("queued_cycles", "DRAM cycles", "Cycles in which at least one request waits in the scheduler."),
+    ("entry_cycles", "entry·cycles", "Occupied scheduler entries, summed over the cycles."),
+    ("wait_cycles", "DRAM cycles", "From entering the scheduler to the first own column access, summed over requests."),
+    ("latency_cycles", "DRAM cycles", "From entering the scheduler to the last byte moved, summed over requests."),
+    ("refusals", "offers", "Requests turned away because the scheduler was full."),
+]
+
+TIMINGS = (
+    "t_ccd", "t_ccdl", "t_rrd", "t_rcd", "t_rcdwr", "t_ras", "t_rp", "t_rc",
+    "t_cl", "t_wl", "t_cdlr", "t_wr", "t_rtpl", "t_rtw",
+)  # fmt: skip
+
+bank_t = np.dtype(
+    [
+        ("open_row", "i8"),
+        ("group", "i8"),
+        ("ready", "i8", (4,)),  # the first cycle that this bank's own timing allows each command
+        ("first", "i4", (2,)),  # its waiting requests in order of arrival, by sorter
+        ("last", "i4", (2,)),
+        ("begun", "i4"),  # the request in the middle of its column accesses
+    ],
+    align=True,
+)
+
+nominee_t = np.dtype(  # what a bank would do next: all that the choice between banks, the hottest loop here, looks at
+    [
+        ("position", "i4"),  # of the request it serves
+        ("command", "u4"),  # what that request needs now; unsigned, so that indexing with it needs no check of its sign
+        ("group", "u4"),  # the bank group that command must find free, or NO_GROUP
+        ("ready", "i8"),  # the first cycle that the bank allows it; FAR_FUTURE while its request may not begin
+        ("rank", "i8"),  # its turn: the lowest goes first
+    ],
+    align=True,
+)
+
+entry_t = np.dtype(
+    [
+        ("number", "i4"),
+        ("bank", "i4"),
+        ("row", "i8"),
+        ("order", "i8"),  # of arrival
+        ("offered", "i8"),  # the cycle of its arrival
+        ("direction", "i4"),
+        ("sorter", "i4"),
+        ("accesses", "i4"),  # column accesses still to send
+        ("outcome", "i4"),
+        ("next", "i4"),
+        ("previous", "i4"),
+    ],
+    align=True,
+)
+
+channel_t = np.dtype(
+    [
+        ("n_banks", "i8"),
+        ("scheduler", "i8"),
+        ("queue_entries", "i8"),
+        ("write_high", "i8"),
+        ("write_low", "i8"),
+        ("age_limit_cycles", "i8"),
+        ("access_bytes", "i8"),
+        ("burst_cycles", "i8"),
+        *((name, "i8") for name in TIMINGS),
+        ("same_direction", "i8"),  # between two column accesses of one direction
+        ("write_to_read", "i8"),
+        ("read_to_precharge", "i8"),
+        ("write_to_precharge", "i8"),
+        ("places", "i8", (2,)),  # for requests on their way out, by direction
+        # state
+        ("wake", "i8"),  # nothing can be sent before this cycle
+        ("command_ready", "i8"),  # one command a cycle
+        ("ready", "i8", (4,)),  # the first cycle that the channel as a whole allows each command
+        ("group_ready", "i8", (MAX_BANKS + 1,)),  # … that a bank group allows a column access
+        ("direction", "i8"),
+        ("waiting", "i8", (2,)),  # by sorter
+        ("queued", "i8"),
+        ("n_begun", "i8"),  # banks in the middle of a request
+        ("arrivals", "i8"),
+        ("departures", "i8"),
+        ("free", "i4"),
+        ("entries", entry_t, (MAX_QUEUE,)),
+        ("banks", bank_t, (MAX_BANKS,)),
+        ("nominees", nominee_t, (MAX_BANKS,)),
+        ("leaving", fifo_t(2 * MAX_RETURNS)),  # requests whose accesses are all sent, in order of completion
+        ("taken", "i8", (2,)),  # places in use: from the first column access until the request is taken out
+        ("next_done", "i8"),  # the cycle at which the front of `leaving` is complete
+        ("accounted", "i8"),  # the cycle up to which queued_cycles and entry_cycles are counted
+        *((name, "i8") for name, _, _ in COUNTERS),
+    ],
+    align=True,
+)
+
+_REQUIRED = (
+    "banks", "t_ccd", "t_rrd", "t_rcd", "t_ras", "t_rp", "t_rc", "t_cl", "t_wl", "t_cdlr", "t_wr",
+    "burst_cycles", "access_bytes", "queue_entries", "return_entries",
+)  # fmt: skip
+_OPTIONAL: dict[str, Any] = {
+    "bank_groups": 1,
+    "t_ccdl": 0,  # no longer than t_ccd
+    "t_rcdwr": 0,  # the same as t_rcd; GPGPU-Sim has t_rcd − t_wl − 1
+    "t_rtpl": 0,
+    "t_rtw": 0,  # computed
+    "scheduler": "fr-fcfs",
+    "page_policy": "open",
+    "write_high": 0,  # half the queue (chosen; GPGPU-Sim's separate write queue of 64 drains from 56 …
+    "write_low": -1,  # … to 32): here a quarter of the queue
+    "age_limit_cycles": 0,  # no bound on waiting
+}
+_SCHEDULERS = {"fr-fcfs": Scheduler.FR_FCFS, "fcfs": Scheduler.FCFS}
+
+
+def configure(channel: Any, timing: Mapping[str, Any]) -> None:
+    """Empty a channel, close its banks, and set it up; what is impossible is refused by name.
+
+    A read-to-write turnaround of 0 is computed as t_cl + burst_cycles + 2 − t_wl, as GPGPU-Sim does: the write's data
+    follows the read's after two idle cycles on the bus.
+    """
+    values = _checked(timing)
+    for name in channel.dtype.names or ():
+        channel[name] = np.zeros((), channel.dtype[name])
+    for name in (*TIMINGS, "queue_entries", "write_high", "write_low", "age_limit_cycles", "access_bytes", "burst_cycles"):
+        channel[name] = values[name]
+    channel.n_banks = values["banks"]
+    channel.scheduler = _SCHEDULERS[values["scheduler"]]
+    burst = values["burst_cycles"]
+    channel.same_direction = max(values["t_ccd"], burst)
+    channel.write_to_read = values["t_wl"] + burst + values["t_cdlr"]
+    channel.read_to_precharge = max(values["t_rtpl"], burst)
+    channel.write_to_precharge = values["t_wl"] + burst + values["t_wr"]
+    channel["places"] = (values["return_entries"], MAX_RETURNS)
+    _empty(channel, values["bank_groups"])
+
+
+def _empty(channel: Any, bank_groups: int) -> None:
+    banks, entries = channel["banks"], channel["entries"]
+    banks["open_row"] = NO_ROW
+    banks["group"] = np.arange(MAX_BANKS) % bank_groups  # by the low bits, as GPGPU-Sim's Fermi configuration has it
+    for field in ("first", "last", "begun"):
+        banks[field] = NOTHING
+    channel["nominees"]["position"] = NOTHING
+    channel["nominees"]["group"] = NO_GROUP
+    channel["nominees"]["ready"] = FAR_FUTURE
+    channel["nominees"]["rank"] = NO_TURN
+    entries["next"] = np.arange(1, MAX_QUEUE + 1)
+    entries["next"][-1] = NOTHING
+    channel["leaving"]["limit"] = 2 * MAX_RETURNS
+    channel.next_done = FAR_FUTURE
+    channel.wake = FAR_FUTURE
+
+
+def _checked(timing: Mapping[str, Any]) -> dict[str, Any]:
+    """The configuration with its defaults filled in."""
+    for key in timing:
+        if key not in _REQUIRED and key not in _OPTIONAL:
+            raise SimtlabError(f"dram.{key}: no such setting; known are {', '.join(sorted({*_REQUIRED, *_OPTIONAL}))}")
+    for key in _REQUIRED:
+        if key not in timing:
+            raise SimtlabError(f"dram.{key} is missing")
+    values = _OPTIONAL | dict(timing)
+    _require(values, "scheduler", values["scheduler"] in _SCHEDULERS, "'fr-fcfs' or 'fcfs'")
+    _require(values, "page_policy", values["page_policy"] == "open", "'open'")
+    for key in (*TIMINGS, "age_limit_cycles"):
+        _require(values, key, values[key] >= 0, "0 or more cycles")
+    for key, most in (("banks", MAX_BANKS), ("queue_entries", MAX_QUEUE), ("return_entries", MAX_RETURNS)):
+        _require(values, key, 1 <= values[key] <= most, f"1 to {most}")
+    _require(values, "bank_groups", 1 <= values["bank_groups"] <= values["banks"], "1 to the number of banks")
+    _require(values, "burst_cycles", values["burst_cycles"] >= 1, "1 or more")
+    _require(values, "access_bytes", values["access_bytes"] >= 1, "1 or more")
+    return _derived(values)
+
+
+def _derived(values: dict[str, Any]) -> dict[str, Any]:
+    """The settings whose default follows from others."""
+    values["t_ccdl"] = max(values["t_ccdl"], values["t_ccd"])
+    values["t_rcdwr"] = values["t_rcdwr"] or values["t_rcd"]
+    soonest = max(1, values["t_cl"] + values["burst_cycles"] - values["t_wl"])
+    values["t_rtw"] = values["t_rtw"] or max(1, soonest + 2)
+    _require(values, "t_rtw", values["t_rtw"] >= soonest, f"0 or at least {soonest}: the read's data must be off the bus")
+    entries = values["queue_entries"]
+    values["write_high"] = values["write_high"] or max(1, entries // 2)
+    values["write_low"] = values["write_low"] if values["write_low"] >= 0 else min(entries // 4, values["write_high"] - 1)
+    _require(values, "write_high", 1 <= values["write_high"] <= entries, f"1 to {entries}, the queue's entries")
+    _require(values, "write_low", values["write_low"] < values["write_high"], f"under write_high, {values['write_high']}")
+    return values
+
+
+def _require(values: Mapping[str, Any], key: str, holds: bool, allowed: str) -> None:
+    if not holds:
+        raise SimtlabError(f"dram.{key} = {values[key]!r}: must be {allowed}")
+
+
+def new_channels(count: int) -> np.ndarray:
+    """Channel records, each to be configured."""
+    return np.zeros(count, channel_t).view(np.recarray)

@@ -1,0 +1,230 @@
+"""The memory access scheduler of a DRAM channel: who waits, and whose command goes out next.
+
+Reads and writes are sorted apart (Aamodt, Fung, Rogers 2018, section 4.3.3, after Keil et al.): each bank has a list of
+its reads and one of its writes in order of arrival, and the open row picks from them. The channel reads until enough
+writes have gathered (`write_high`) or no read can go, then writes until few are left (`write_low`) and a read waits.
+
+FR-FCFS (Rixner et al., ISCA 2000): of the commands that can go out now, column accesses to open rows come first, then
+activates and precharges; of each, the one for the oldest request. A row with requests waiting for it stays open. A request
+of several column accesses, once begun, goes before all others, and the bus turns only between requests.
+FCFS sends the column accesses in order of arrival; banks are opened ahead for the oldest request of each.
+"""
+
+from simtlab.compiled import compiled
+from simtlab.machine.fifo import NOTHING
+from simtlab.machine.memory.bank import COLUMN_READ, READ, WRITE, needed
+from simtlab.machine.memory.dram_channel import FAR_FUTURE, NO_GROUP, NO_ROW, NO_TURN, Scheduler
+
+FCFS = int(Scheduler.FCFS)
+NOT_BEGUN = 1 << 40  # added to the order of arrival: requests that have begun go first, …
+MOVES_NO_DATA = 1 << 50  # … activates and precharges last
+
+
+@compiled
+def append(channel, position):
+    """Put a filled entry at the end of its bank's list."""
+    entry = channel.entries[position]
+    bank = channel.banks[entry.bank]
+    tail = bank.last[entry.sorter]
+    entry.previous = tail
+    entry.next = NOTHING
+    if tail == NOTHING:
+        bank.first[entry.sorter] = position
+    else:
+        channel.entries[tail].next = position
+    bank.last[entry.sorter] = position
+    channel.waiting[entry.sorter] += 1
+    channel.queued += 1
+
+
+@compiled
+def remove(channel, position):
+    """Take an entry off its bank's list and free it."""
+    entry = channel.entries[position]
+    bank = channel.banks[entry.bank]
+    if entry.previous == NOTHING:
+        bank.first[entry.sorter] = entry.next
+    else:
+        channel.entries[entry.previous].next = entry.next
+    if entry.next == NOTHING:
+        bank.last[entry.sorter] = entry.previous
+    else:
+        channel.entries[entry.next].previous = entry.previous
+    entry.next = channel.free
+    channel.free = position
+    channel.waiting[entry.sorter] -= 1
+    channel.queued -= 1
+
+
+@compiled
+def nominate(channel, number, cycle):
+    """Settle anew what a bank does next; needed after its row or its list changed."""
+    bank = channel.banks[number]
+    nominee = channel.nominees[number]
+    position = next_of_bank(channel, bank, cycle)
+    nominee.position = position
+    if position == NOTHING:
+        nominee.ready = FAR_FUTURE
+        nominee.rank = NO_TURN
+        return
+    entry = channel.entries[position]
+    command = needed(bank, entry)
+    nominee.command = command
+    nominee.ready = bank.ready[command]
+    nominee.group = NO_GROUP
+    nominee.rank = entry.order
+    if command < COLUMN_READ:
+        nominee.rank += MOVES_NO_DATA
+        return
+    nominee.group = bank.group
+    if position == bank.begun:
+        return
+    nominee.rank += NOT_BEGUN
+    if not may_begin(channel, entry):
+        nominee.ready = FAR_FUTURE
+
+
+@compiled
+def nominate_all(channel, cycle):
+    for number in range(channel.n_banks):
+        nominate(channel, number, cycle)
+
+
+@compiled
+def may_begin(channel, entry):
+    """Whether a request may start to move data: it needs a place on the way out, for data in flight cannot be stopped."""
+    if channel.scheduler == FCFS and entry.order != channel.departures:
+        return False
+    return has_place(channel, entry.direction)
+
+
+@compiled
+def has_place(channel, direction):
+    return channel.taken[direction] < channel.places[direction]
+
+
+@compiled
+def next_of_bank(channel, bank, cycle):
+    """The request begun, else the oldest for the open row, else the oldest: which it also is once it waited too long."""
+    if bank.begun != NOTHING:
+        return bank.begun
+    oldest = bank.first[channel.direction]
+    if oldest == NOTHING or bank.open_row == NO_ROW or channel.scheduler == FCFS:
+        return oldest
+    if deadline(channel, oldest) <= cycle:
+        return oldest
+    position = oldest
+    while position != NOTHING:
+        if channel.entries[position].row == bank.open_row:
+            return position
+        position = channel.entries[position].next
+    return oldest
+
+
+@compiled
+def ready_at(channel, nominee):
+    """The first cycle at which a bank's next command could go out, as things are now."""
+    return max(nominee.ready, channel.ready[nominee.command], channel.group_ready[nominee.group])
+
+
+@compiled
+def choose(channel, requests, cycle):
+    """The queue position of the request whose next command goes out in this cycle, or NOTHING."""
+    chosen = NOTHING
+    lowest = NO_TURN
+    for number in range(channel.n_banks):
+        nominee = channel.nominees[number]
+        position = nominee.position
+        rank = nominee.rank + NO_TURN * (ready_at(channel, nominee) > cycle)  # no branches: nothing could predict them
+        chosen = position if rank < lowest else chosen
+        lowest = min(lowest, rank)
+    return chosen
+
+
+@compiled
+def earliest_command(channel, cycle):
+    """The first cycle from `cycle` on at which `choose` could find something, if nothing else happens."""
+    if turn_is_due(channel, cycle):
+        return cycle
+    earliest = FAR_FUTURE
+    for number in range(channel.n_banks):
+        earliest = min(earliest, ready_at(channel, channel.nominees[number]))
+        if earliest <= cycle:
+            return cycle
+    if channel.age_limit_cycles > 0:
+        earliest = min(earliest, next_deadline(channel, cycle))
+    return earliest
+
+
+@compiled
+def reads_can_go(channel):
+    return channel.waiting[READ] > 0 and has_place(channel, READ)
+
+
+@compiled
+def turn_is_due(channel, cycle):
+    """Whether the channel should change between reading and writing; never within a request."""
+    if channel.n_begun > 0 or channel.scheduler == FCFS:
+        return False
+    writes = channel.waiting[WRITE]
+    if channel.direction == READ:
+        if writes == 0:
+            return False
+        return writes >= channel.write_high or not reads_can_go(channel) or a_write_is_overdue(channel, cycle)
+    if channel.waiting[READ] == 0:
+        return False
+    if writes == 0:
+        return True
+    return writes <= channel.write_low and reads_can_go(channel) and not a_write_is_overdue(channel, cycle)
+
+
+@compiled
+def turn_if_due(channel, cycle):
+    """Point the channel the other way and let every bank choose among the requests of that way."""
+    if not turn_is_due(channel, cycle):
+        return
+    channel.direction = WRITE if channel.direction == READ else READ
+    channel.turnarounds += 1
+    nominate_all(channel, cycle)
+
+
+@compiled
+def deadline(channel, position):
+    """The cycle from which a waiting request goes before row hits."""
+    if channel.age_limit_cycles == 0:
+        return FAR_FUTURE
+    return channel.entries[position].offered + channel.age_limit_cycles
+
+
+@compiled
+def a_write_is_overdue(channel, cycle):
+    if channel.age_limit_cycles == 0:
+        return False
+    for number in range(channel.n_banks):
+        oldest = channel.banks[number].first[WRITE]
+        if oldest != NOTHING and deadline(channel, oldest) <= cycle:
+            return True
+    return False
+
+
+@compiled
+def promote_overdue(channel, cycle):
+    """Where a bank's oldest request has waited too long, serve it before the row hits."""
+    if channel.age_limit_cycles == 0:
+        return
+    for number in range(channel.n_banks):
+        oldest = channel.banks[number].first[channel.direction]
+        if oldest != NOTHING and deadline(channel, oldest) <= cycle:
+            nominate(channel, number, cycle)
+
+
+@compiled
+def next_deadline(channel, cycle):
+    """The first cycle from `cycle` on at which the oldest request of some list becomes overdue."""
+    earliest = FAR_FUTURE
+    for number in range(channel.n_banks):
+        for sorter in range(2):
+            oldest = channel.banks[number].first[sorter]
+            if oldest != NOTHING and deadline(channel, oldest) >= cycle:
+                earliest = min(earliest, deadline(channel, oldest))
+    return earliest

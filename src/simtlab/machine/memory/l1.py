@@ -1,0 +1,255 @@
+"""First-level caches of a core: lookups, misses, writes, and what happens when an answer comes back."""
+
+from enum import IntEnum
+
+import numpy as np
+
+from simtlab.compiled import compiled
+from simtlab.machine.fifo import NOTHING, is_full, push
+from simtlab.machine.memory import mshr as table
+from simtlab.machine.memory.cache import DIRTY, NO_WAY, fill, invalidate, probe, reserve, touch, victim
+from simtlab.machine.request import Kind, create
+
+READ, WRITE, ATOMIC, CONSTANT = (int(k) for k in (Kind.READ, Kind.WRITE, Kind.ATOMIC, Kind.CONSTANT))
+TEXTURE, WRITE_BACK = int(Kind.TEXTURE), int(Kind.WRITE_BACK)
+BY_MSHR = -1  # token of a request whose waiters stand in the MSHR
+find_entry, merge, allocate = table.find, table.merge, table.allocate
+mshr_full, can_merge, take_waiter, release = table.is_full, table.can_merge, table.take_waiter, table.release
+NO_ENTRY, NOBODY = table.NO_ENTRY, table.NOBODY
+
+
+class Failure(IntEnum):
+    """Why the L1 could not take an access in this cycle."""
+
+    NONE = 0
+    TAG = 1
+    MSHR = 2
+    NETWORK = 3
+
+
+class WritePolicy(IntEnum):
+    WRITE_THROUGH = 0
+    WRITE_EVICT = 1
+    WRITE_BACK = 2
+
+
+NONE, NO_TAG, NO_MSHR, NO_NETWORK = (int(f) for f in Failure)
+EVICT, BACK = int(WritePolicy.WRITE_EVICT), int(WritePolicy.WRITE_BACK)
+
+
+@compiled
+def sector_bit(cache, address):
+    return np.uint32(np.uint32(1) << np.uint32(address % cache.line_bytes // cache.sector_bytes))
+
+
+@compiled
+def send(gpu, core, pool, requests, kind, address, size, token, number):
+    """Put a request on its way to memory; the caller has seen that there is room."""
+    made = create(pool, requests)
+    request = requests[made]
+    request.kind, request.address, request.bytes, request.token = kind, address, size, token
+    request.core, request.born = core.number, gpu.cycle
+    if number >= 0:
+        request.warp, request.pc = core.ops[number].slot, core.ops[number].pc
+    push(core.inject, made)
+    gpu.injecting[core.number] += 1
+
+
+@compiled
+def no_room(core, pool):
+    """Whether a request cannot leave now."""
+    return is_full(core.inject) or pool.free == NOTHING
+
+
+@compiled
+def load(gpu, core, pool, requests, number):
+    """A read of one sector. Hit, hit on a line that is on its way, miss, or refused."""
+    op = core.ops[number]
+    address = op.lines[op.served]
+    cache = core.l1d
+    if cache.enabled == 0:
+        return bypass(gpu, core, pool, requests, number, address)
+    bit = sector_bit(cache, address)
+    way = probe(cache, address)
+    if way != NO_WAY and cache.line[way].sectors & bit:
+        touch(cache, way)
+        core.l1_hits += 1
+        op.hits_ready = gpu.cycle + cache.hit_latency
+        return NONE
+    entry = find_entry(core.mshr, address)
+    if entry != NO_ENTRY:
+        if not can_merge(core.mshr, entry):
+            return NO_MSHR
+        merge(core.mshr, entry, number)
+        op.outstanding += 1
+        core.l1_hits_reserved += 1
+        return NONE
+    return miss(gpu, core, pool, requests, number, address, way)
+
+
+@compiled
+def miss(gpu, core, pool, requests, number, address, way):
+    cache = core.l1d
+    take_line = way == NO_WAY and cache.on_fill == 0
+    if take_line:
+        way = victim(cache, address)
+        if way == NO_WAY:
+            return NO_TAG
+    if mshr_full(core.mshr):
+        return NO_MSHR
+    if no_room(core, pool):
+        return NO_NETWORK
+    if take_line:
+        if cache.line[way].state == DIRTY and not write_back(gpu, core, pool, requests, cache.line[way]):
+            return NO_NETWORK
+        reserve(cache, way, address, sector_bit(cache, address))
+    elif way != NO_WAY:
+        cache.line[way].pending = np.uint32(cache.line[way].pending | sector_bit(cache, address))
+    entry = allocate(core.mshr, address, way)
+    merge(core.mshr, entry, number)
+    core.ops[number].outstanding += 1
+    core.l1_misses += 1
+    send(gpu, core, pool, requests, READ, address, cache.sector_bytes, BY_MSHR, number)
+    return NONE
+
+
+@compiled
+def bypass(gpu, core, pool, requests, number, address):
+    """A read that the L1 leaves alone."""
+    if no_room(core, pool):
+        return NO_NETWORK
+    core.ops[number].outstanding += 1
+    core.l1_misses += 1
+    send(gpu, core, pool, requests, READ, address, gpu.sector_bytes, number, number)
+    return NONE
+
+
+@compiled
+def write_back(gpu, core, pool, requests, line):
+    """Send a dirty line to the L2; False if there is no room for it beside the miss that pushes it out."""
+    if core.inject.count + 2 > core.inject.limit or requests[pool.free].next == NOTHING:
+        return False
+    send(gpu, core, pool, requests, WRITE_BACK, line.tag * core.l1d.line_bytes, core.l1d.line_bytes, BY_MSHR, -1)
+    return True
+
+
+@compiled
+def store_line(gpu, core, pool, requests, number):
+    """A write of one sector, by the policy of its space."""
+    op = core.ops[number]
+    address = op.lines[op.served]
+    cache = core.l1d
+    is_local = op.memory == LOCAL
+    policy = cache.write_policy_local if is_local else cache.write_policy_global
+    way = probe(cache, address) if cache.enabled else NO_WAY
+    if policy == BACK and cache.enabled:
+        return store_in_cache(gpu, core, pool, requests, number, way)
+    if no_room(core, pool):
+        return NO_NETWORK
+    if way != NO_WAY and policy == EVICT and cache.line[way].pending == 0:
+        invalidate(cache, way)
+    core.slots[op.slot].stores += 1
+    send(gpu, core, pool, requests, WRITE, address, op.bytes[op.served], number, number)
+    return NONE
+
+
+LOCAL = 2  # Memory.LOCAL; named here to keep the imports one way
+
+
+@compiled
+def store_in_cache(gpu, core, pool, requests, number, way):
+    """Write-back: the line stays here, dirty; a miss takes a line without fetching it."""
+    op = core.ops[number]
+    address = op.lines[op.served]
+    cache = core.l1d
+    if way == NO_WAY:
+        way = victim(cache, address)
+        if way == NO_WAY:
+            return NO_TAG
+        if cache.line[way].state == DIRTY:
+            if no_room(core, pool) or not write_back(gpu, core, pool, requests, cache.line[way]):
+                return NO_NETWORK
+        reserve(cache, way, address, np.uint32(0))
+    bit = sector_bit(cache, address)
+    cache.line[way].dirty = np.uint32(cache.line[way].dirty | bit)
+    fill(cache, way, bit)
+    touch(cache, way)
+    return NONE
+
+
+@compiled
+def send_atomic(gpu, core, pool, requests, number):
+    """Atomics are carried out at the L2; a copy of the line here is worthless afterwards."""
+    if no_room(core, pool):
+        return NO_NETWORK
+    op = core.ops[number]
+    address = op.lines[op.served]
+    way = probe(core.l1d, address) if core.l1d.enabled else NO_WAY
+    if way != NO_WAY and core.l1d.line[way].pending == 0:
+        invalidate(core.l1d, way)
+    op.outstanding += 1
+    send(gpu, core, pool, requests, ATOMIC, address, op.bytes[op.served], number, number)
+    return NONE
+
+
+@compiled
+def fetch_constant(gpu, core, pool, requests, number):
+    return fetch_read_only(gpu, core, pool, requests, number, core.l1c, CONSTANT)
+
+
+@compiled
+def fetch_texture(gpu, core, pool, requests, number):
+    return fetch_read_only(gpu, core, pool, requests, number, core.l1t, TEXTURE)
+
+
+@compiled
+def fetch_read_only(gpu, core, pool, requests, number, cache, kind):
+    """A read of the constant or texture cache. Each miss asks memory by itself; they are few."""
+    op = core.ops[number]
+    address = op.lines[op.served]
+    way = probe(cache, address)
+    hit = way != NO_WAY and cache.line[way].pending == 0
+    if kind == CONSTANT:
+        core.l1c_hits += hit
+        core.l1c_misses += not hit
+    else:
+        core.l1t_hits += hit
+        core.l1t_misses += not hit
+    if hit:
+        touch(cache, way)
+        op.hits_ready = gpu.cycle + cache.hit_latency
+        return NONE
+    if no_room(core, pool):
+        return NO_NETWORK
+    if way == NO_WAY:
+        way = victim(cache, address)
+        if way != NO_WAY:
+            reserve(cache, way, address, np.uint32(1))
+    op.outstanding += 1
+    send(gpu, core, pool, requests, kind, address, cache.line_bytes, number, number)
+    return NONE
+
+
+@compiled
+def fill_read_only(cache, address):
+    way = probe(cache, address)
+    if way != NO_WAY:
+        fill(cache, way, np.uint32(1))
+
+
+@compiled
+def fill_line(core, address):
+    """Data of a sector have come for the L1D; gives the MSHR entry whose waiters are to be served."""
+    cache = core.l1d
+    entry = find_entry(core.mshr, address)
+    way = core.mshr.entry[entry].way
+    bit = sector_bit(cache, address)
+    if way == NO_WAY and cache.on_fill:
+        way = probe(cache, address)
+        if way == NO_WAY:
+            way = victim(cache, address)
+            if way != NO_WAY:
+                reserve(cache, way, address, bit)
+    if way != NO_WAY:
+        fill(cache, way, bit)
+    return entry

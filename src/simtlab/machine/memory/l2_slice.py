@@ -1,0 +1,217 @@
+"""An L2 slice (BOOK 4.3): a request waits out the slice's pipe, then hits, joins a miss under way, or goes to DRAM.
+
+The L2 is write-back: a write takes its line without reading it (sectors have byte masks), and a dirty line that is pushed
+out goes to DRAM. Atomics are carried out here, in order of arrival. Every request but a write-back is answered.
+"""
+
+import numpy as np
+
+from simtlab.compiled import compiled
+from simtlab.machine.fifo import NOTHING, front, is_full, pop, push
+from simtlab.machine.memory import mshr as table
+from simtlab.machine.memory.address_map import locate
+from simtlab.machine.memory.cache import DIRTY, NO_WAY, fill, probe, reserve, touch, victim
+from simtlab.machine.memory.dram import offer
+from simtlab.machine.memory.l1 import sector_bit
+from simtlab.machine.request import Kind, create, end
+
+WRITE, WRITE_BACK, ATOMIC = int(Kind.WRITE), int(Kind.WRITE_BACK), int(Kind.ATOMIC)
+find_entry, merge, allocate = table.find, table.merge, table.allocate
+mshr_full, can_merge, take_waiter, release = table.is_full, table.can_merge, table.take_waiter, table.release
+NO_ENTRY, NOBODY = table.NO_ENTRY, table.NOBODY
+NOT_FILLING = -1
+
+
+@compiled
+def tick(gpu, slice, channel, pool, requests):
+    """One L2 cycle: data from DRAM first, then the oldest request, then whatever is due for DRAM."""
+    take_data(gpu, slice, pool, requests)
+    serve(gpu, slice, pool, requests)
+    feed_dram(gpu, slice, channel, requests)
+
+
+@compiled
+def is_busy(slice):
+    queued = slice.input.count + slice.output.count + slice.to_dram.count + slice.fills.count
+    return queued > 0 or slice.filling != NOT_FILLING
+
+
+@compiled
+def arrive(gpu, slice, requests, number):
+    """A request comes from the network; it is looked at when it has passed the slice's pipe."""
+    request = requests[number]
+    request.arrived = gpu.cycle
+    request.ready = gpu.l2.cycle + gpu.l2_latency
+    push(slice.input, number)
+    gpu.busy_slices[slice.number] = 1
+
+
+@compiled
+def granule(slice, address):
+    return address // slice.cache.sector_bytes * slice.cache.sector_bytes
+
+
+@compiled
+def take_data(gpu, slice, pool, requests):
+    """A sector has come from DRAM: fill it, and answer one of those who wait for it each cycle."""
+    if slice.filling == NOT_FILLING:
+        number = front(slice.fills)
+        if number == NOTHING:
+            return
+        pop(slice.fills)
+        address = granule(slice, requests[number].address)
+        slice.filling = find_entry(slice.mshr, address)
+        way = slice.mshr.entry[slice.filling].way
+        if way != NO_WAY:
+            fill(slice.cache, way, sector_bit(slice.cache, address))
+    if is_full(slice.output):
+        return
+    waiter = take_waiter(slice.mshr, slice.filling)
+    if waiter != NOBODY:
+        touch_for(slice, requests[waiter])
+        answer(gpu, slice, requests, waiter)
+    if slice.mshr.entry[slice.filling].first == NOBODY:
+        release(slice.mshr, slice.filling)
+        slice.filling = NOT_FILLING
+
+
+@compiled
+def touch_for(slice, request):
+    """An atomic leaves its line dirty."""
+    if request.kind == ATOMIC:
+        way = probe(slice.cache, request.address)
+        if way != NO_WAY:
+            make_dirty(slice, way, request.address)
+
+
+@compiled
+def make_dirty(slice, way, address):
+    line = slice.cache.line[way]
+    line.dirty = np.uint32(line.dirty | sector_bit(slice.cache, address))
+    if line.pending == 0:
+        line.state = DIRTY
+
+
+@compiled
+def answer(gpu, slice, requests, number):
+    """Send a request back to its core, its data a hit latency from now."""
+    request = requests[number]
+    request.is_reply = 1
+    request.ready = gpu.l2.cycle + slice.cache.hit_latency
+    push(slice.output, number)
+
+
+@compiled
+def serve(gpu, slice, pool, requests):
+    """Look at the oldest request; what it needs and cannot get now, it waits for."""
+    number = front(slice.input)
+    if number == NOTHING or requests[number].ready > gpu.l2.cycle:
+        return
+    if is_full(slice.output):
+        slice.stalls += 1
+        return
+    request = requests[number]
+    if request.kind == WRITE or request.kind == WRITE_BACK:
+        served = write(gpu, slice, pool, requests, number)
+    else:
+        served = read(gpu, slice, pool, requests, number)
+    if served:
+        pop(slice.input)
+        slice.accesses += 1
+    else:
+        slice.stalls += 1
+
+
+@compiled
+def read(gpu, slice, pool, requests, number):
+    """A read (or an atomic); False if it must wait."""
+    request = requests[number]
+    cache = slice.cache
+    address = granule(slice, request.address)
+    way = probe(cache, address)
+    bit = sector_bit(cache, address)
+    if way != NO_WAY and cache.line[way].sectors & bit:
+        touch(cache, way)
+        slice.hits += 1
+        if request.kind == ATOMIC:
+            make_dirty(slice, way, address)
+            slice.atomics += 1
+        answer(gpu, slice, requests, number)
+        return True
+    entry = find_entry(slice.mshr, address)
+    if entry != NO_ENTRY:
+        if not can_merge(slice.mshr, entry):
+            return False
+        merge(slice.mshr, entry, number)
+        slice.hits_reserved += 1
+        return True
+    if mshr_full(slice.mshr) or is_full(slice.to_dram):
+        return False
+    if way == NO_WAY:
+        way = make_room(gpu, slice, pool, requests, address)
+        if way == NO_WAY:
+            return False
+        reserve(cache, way, address, bit)
+    else:
+        cache.line[way].pending = np.uint32(cache.line[way].pending | bit)
+    merge(slice.mshr, allocate(slice.mshr, address, way), number)
+    slice.misses += 1
+    slice.atomics += request.kind == ATOMIC
+    request.bytes = max(request.bytes, cache.sector_bytes)
+    request.ready = gpu.l2.cycle + gpu.dram_latency
+    push(slice.to_dram, number)
+    return True
+
+
+@compiled
+def write(gpu, slice, pool, requests, number):
+    """A write stays in its line, dirty; False if no line can be had."""
+    request = requests[number]
+    cache = slice.cache
+    way = probe(cache, request.address)
+    slice.writes += 1
+    if way == NO_WAY:
+        way = make_room(gpu, slice, pool, requests, request.address)
+        if way == NO_WAY:
+            slice.writes -= 1
+            return False
+        reserve(cache, way, request.address, np.uint32(0))
+    address = request.address
+    while address < request.address + request.bytes:
+        make_dirty(slice, way, address)
+        fill(cache, way, sector_bit(cache, address))
+        address += cache.sector_bytes
+    touch(cache, way)
+    if request.kind == WRITE_BACK:
+        end(pool, requests, number)
+    else:
+        answer(gpu, slice, requests, number)
+    return True
+
+
+@compiled
+def make_room(gpu, slice, pool, requests, address):
+    """A line for an address; a dirty one is sent to DRAM first. NO_WAY if that cannot be done now."""
+    way = victim(slice.cache, address)
+    if way == NO_WAY or slice.cache.line[way].state != DIRTY:
+        return way
+    if slice.to_dram.count + 2 > slice.to_dram.limit or pool.free == NOTHING:
+        return NO_WAY
+    line = slice.cache.line[way]
+    number = create(pool, requests)
+    request = requests[number]
+    request.kind, request.address, request.bytes = WRITE_BACK, line.tag * slice.cache.line_bytes, slice.cache.line_bytes
+    request.ready = gpu.l2.cycle + gpu.dram_latency
+    request.core = -1
+    locate(gpu.map, requests, number)
+    push(slice.to_dram, number)
+    slice.write_backs += 1
+    return way
+
+
+@compiled
+def feed_dram(gpu, slice, channel, requests):
+    """The oldest request that has passed the pipe to the memory controller joins its queue."""
+    number = front(slice.to_dram)
+    if number != NOTHING and requests[number].ready <= gpu.l2.cycle and offer(channel, requests, number, gpu.dram.cycle):
+        pop(slice.to_dram)

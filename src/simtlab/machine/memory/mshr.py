@@ -1,0 +1,138 @@
+"""Miss status holding registers: an entry for each line (or sector) on its way, and who waits for it.
+
+BOOK 4.1.1 calls it the pending request table.
+"""
+
+import numpy as np
+
+from simtlab.compiled import compiled
+
+MAX_ENTRIES = 256
+MAX_WAITERS = 2048
+NO_ENTRY = -1
+NOBODY = -1
+
+entry_t = np.dtype(
+    [("address", "i8"), ("waiting", "i4"), ("first", "i4"), ("last", "i4"), ("way", "i4")], align=True
+)
+waiter_t = np.dtype([("token", "i4"), ("next", "i4")], align=True)
+mshr_t = np.dtype(
+    [
+        ("entries", "i4"),
+        ("merges", "i4"),
+        ("used", "i4"),
+        ("free_waiter", "i4"),
+        ("slot", "i4", (512,)),  # hash table of entry numbers, open addressing
+        ("entry", entry_t, (MAX_ENTRIES,)),
+        ("waiter", waiter_t, (MAX_WAITERS,)),
+        ("free_entry", "i4", (MAX_ENTRIES,)),
+    ],
+    align=True,
+)
+EMPTY_SLOT = -1
+
+
+@compiled
+def reset(mshr):
+    mshr.used = 0
+    for k in range(512):
+        mshr.slot[k] = EMPTY_SLOT
+    for k in range(MAX_ENTRIES):
+        mshr.free_entry[k] = k
+    for k in range(MAX_WAITERS):
+        mshr.waiter[k].next = k + 1
+    mshr.waiter[MAX_WAITERS - 1].next = NOBODY
+    mshr.free_waiter = 0
+
+
+@compiled
+def home(address):
+    return ((address >> 5) * 0x9E3779B1 >> 7) & 511
+
+
+@compiled
+def find(mshr, address):
+    """The entry for a line, or NO_ENTRY."""
+    k = home(address)
+    while mshr.slot[k] != EMPTY_SLOT:
+        number = mshr.slot[k]
+        if mshr.entry[number].address == address:
+            return number
+        k = (k + 1) & 511
+    return NO_ENTRY
+
+
+@compiled
+def is_full(mshr):
+    return mshr.used >= mshr.entries
+
+
+@compiled
+def can_merge(mshr, number):
+    return mshr.entry[number].waiting < mshr.merges and mshr.free_waiter != NOBODY
+
+
+@compiled
+def allocate(mshr, address, way):
+    """A new entry for a line; there must be room."""
+    number = mshr.free_entry[mshr.used]
+    mshr.used += 1
+    entry = mshr.entry[number]
+    entry.address, entry.way, entry.waiting = address, way, 0
+    entry.first, entry.last = NOBODY, NOBODY
+    k = home(address)
+    while mshr.slot[k] >= 0:
+        k = (k + 1) & 511
+    mshr.slot[k] = number
+    return number
+
+
+@compiled
+def merge(mshr, number, token):
+    """Let somebody wait for an entry's line."""
+    w = mshr.free_waiter
+    waiter = mshr.waiter[w]
+    mshr.free_waiter = waiter.next
+    waiter.token, waiter.next = token, NOBODY
+    entry = mshr.entry[number]
+    if entry.first == NOBODY:
+        entry.first = w
+    else:
+        mshr.waiter[entry.last].next = w
+    entry.last = w
+    entry.waiting += 1
+
+
+@compiled
+def take_waiter(mshr, number):
+    """The token of the first who waits, taken off the entry; NOBODY if there is none."""
+    entry = mshr.entry[number]
+    w = entry.first
+    if w == NOBODY:
+        return NOBODY
+    waiter = mshr.waiter[w]
+    entry.first = waiter.next
+    entry.waiting -= 1
+    waiter.next = mshr.free_waiter
+    mshr.free_waiter = w
+    return waiter.token
+
+
+@compiled
+def release(mshr, number):
+    """The line is there and everybody served: free the entry."""
+    hole = home(mshr.entry[number].address)
+    while mshr.slot[hole] != number:
+        hole = (hole + 1) & 511
+    k = hole
+    while True:  # close the gap: move back entries that were pushed past their home
+        k = (k + 1) & 511
+        other = mshr.slot[k]
+        if other == EMPTY_SLOT:
+            break
+        if ((k - home(mshr.entry[other].address)) & 511) >= ((k - hole) & 511):
+            mshr.slot[hole] = other
+            hole = k
+    mshr.slot[hole] = EMPTY_SLOT
+    mshr.used -= 1
+    mshr.free_entry[mshr.used] = number

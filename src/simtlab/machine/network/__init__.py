@@ -1,0 +1,1 @@
+"""Networks between cores and memory partitions."""

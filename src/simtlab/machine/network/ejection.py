@@ -1,0 +1,82 @@
+"""The buffer at a destination port: it has a credit for each flit it holds or is promised, and gives whole packets."""
+
+import numpy as np
+
+from simtlab.compiled import compiled
+from simtlab.machine.fifo import NOTHING
+from simtlab.machine.network.packet import FAR_FUTURE, LIMITS
+
+MAX_EJECTION_FLITS = LIMITS["ejection_flits"][1]
+MAX_LATENCY = LIMITS["channel_latency_cycles"][1]
+
+# Each packet has a flit at least, so there are never more packets than flits.
+ejection_t = np.dtype(
+    [
+        ("limit", "i4"),  # flits
+        ("held", "i4"),  # flits in the buffer, or on the channel to it
+        ("head", "i4"),
+        ("count", "i4"),  # packets whose last flit is in the buffer or on the channel
+        ("number", "i4", (MAX_EJECTION_FLITS,)),
+        ("flits", "i4", (MAX_EJECTION_FLITS,)),
+        ("arrives", "i8", (MAX_EJECTION_FLITS,)),
+    ],
+    align=True,
+)
+
+# The cycles at which packets become complete at any port. All channels have the same latency, so that many at most lie ahead.
+arrivals_t = np.dtype([("head", "i4"), ("count", "i4"), ("cycle", "i8", (MAX_LATENCY,))], align=True)
+
+
+@compiled
+def room(ejection):
+    """How many flits may still be sent to the port."""
+    return ejection.limit - ejection.held
+
+
+@compiled
+def expect(ejection, number, flits, arrives):
+    """The last flit of a packet is on its way and will be there at a cycle."""
+    place = (ejection.head + ejection.count) % MAX_EJECTION_FLITS
+    ejection.number[place] = number
+    ejection.flits[place] = flits
+    ejection.arrives[place] = arrives
+    ejection.count += 1
+
+
+@compiled
+def complete(ejection, cycle):
+    """The oldest packet if it is complete at a cycle, or NOTHING."""
+    if ejection.count == 0 or ejection.arrives[ejection.head] > cycle:
+        return NOTHING
+    return ejection.number[ejection.head]
+
+
+@compiled
+def release(ejection):
+    """Take the oldest packet off; its flits' places are free again."""
+    number = ejection.number[ejection.head]
+    ejection.held -= ejection.flits[ejection.head]
+    ejection.head = (ejection.head + 1) % MAX_EJECTION_FLITS
+    ejection.count -= 1
+    return number
+
+
+@compiled
+def announce(arrivals, cycle):
+    """A packet will be complete somewhere at a cycle; cycles are announced in order."""
+    if arrivals.count > 0 and arrivals.cycle[(arrivals.head + arrivals.count - 1) % MAX_LATENCY] == cycle:
+        return
+    arrivals.cycle[(arrivals.head + arrivals.count) % MAX_LATENCY] = cycle
+    arrivals.count += 1
+
+
+@compiled
+def next_arrival(arrivals, cycle):
+    """The first cycle after this one at which a packet becomes complete, or FAR_FUTURE."""
+    while arrivals.count > 0:
+        first = arrivals.cycle[arrivals.head]
+        if first > cycle:
+            return first
+        arrivals.head = (arrivals.head + 1) % MAX_LATENCY
+        arrivals.count -= 1
+    return FAR_FUTURE

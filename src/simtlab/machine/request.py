@@ -1,0 +1,90 @@
+"""Memory requests: what travels from a core to memory and back. Every one is answered exactly once, then freed.
+
+All requests live in one pool; units hold their numbers. A request is a whole cache line, or sectors of one.
+"""
+
+from enum import IntEnum
+
+import numpy as np
+
+from simtlab.compiled import compiled
+from simtlab.machine.fifo import NOTHING
+
+
+class Kind(IntEnum):
+    READ = 0  # global or local data for an L1D
+    WRITE = 1
+    ATOMIC = 2
+    INSTRUCTION = 3
+    CONSTANT = 4
+    TEXTURE = 5
+    PREFETCH = 6
+    WRITE_BACK = 7  # a dirty line leaving a cache; nobody waits for an answer
+
+
+request_t = np.dtype(
+    [
+        ("address", "i8"),  # of the line, or of the first byte wanted
+        ("bytes", "i4"),  # of data it moves
+        ("sectors", "u4"),  # which 32-byte sectors of the line it wants (bit 0 is the first)
+        ("kind", "i4"),
+        ("core", "i4"),  # who asks
+        ("slice", "i4"),  # the L2 slice it goes to
+        ("destination", "i4"),  # the port of the network it is being sent through
+        ("flits", "i4"),  # how long it is there
+        ("channel", "i4"),
+        ("bank", "i4"),
+        ("row", "i4"),
+        ("column", "i4"),
+        ("token", "i4"),  # what the core does with the answer (its own number)
+        ("warp", "i4"),
+        ("pc", "i4"),
+        ("deterministic", "i4"),  # 1 for a deterministic load, 0 for a non-deterministic one, -1 unknown
+        ("next", "i4"),  # the next request of a list it is on
+        ("is_reply", "i4"),
+        ("ready", "i8"),  # the cycle (of the unit that holds it) from which it may go on
+        ("born", "i8"),  # core cycles: created by the load/store unit
+        ("sent", "i8"),  # entered the network
+        ("arrived", "i8"),  # reached its L2 slice
+        ("answered", "i8"),  # left the L2 slice
+        ("returned", "i8"),  # back at the core
+    ],
+    align=True,
+)
+
+pool_t = np.dtype([("free", "i4"), ("used", "i8"), ("peak", "i8"), ("born", "i8"), ("ended", "i8")], align=True)
+
+
+def new_pool(capacity: int) -> tuple[np.ndarray, np.ndarray]:
+    """The pool's head and its requests, all free."""
+    pool = np.zeros(1, pool_t).view(np.recarray)
+    requests = np.zeros(capacity, request_t).view(np.recarray)
+    requests["next"] = np.arange(1, capacity + 1)
+    requests["next"][-1] = NOTHING
+    return pool, requests
+
+
+@compiled
+def create(pool, requests):
+    """A fresh request's number, or NOTHING if the pool is used up."""
+    number = pool.free
+    if number == NOTHING:
+        return number
+    pool.free = requests[number].next
+    pool.used += 1
+    pool.born += 1
+    pool.peak = max(pool.peak, pool.used)
+    request = requests[number]
+    request.next = NOTHING
+    request.is_reply = 0
+    request.ready = 0
+    return number
+
+
+@compiled
+def end(pool, requests, number):
+    """Give a request back to the pool."""
+    requests[number].next = pool.free
+    pool.free = number
+    pool.used -= 1
+    pool.ended += 1

@@ -1,0 +1,31 @@
+"""Static warp limiting (Rogers et al., MICRO 2012): only the oldest `warps` of a scheduler may issue, greedy then oldest."""
+
+import numpy as np
+
+from simtlab.policies.hook import NO_WARP, bit_of, hook, oldest
+
+state = np.dtype([("greedy", "i8"), ("warps", "i8"), ("scheduler", "i8")])
+parameters = {"warps": 8}
+
+
+@hook
+def pick(core, own, ready, cycle):
+    allowed = np.uint64(0)
+    rest = np.uint64(core.occupied)
+    for _ in range(own.warps):
+        if rest == 0:
+            break
+        w = oldest(core, rest)
+        rest = np.uint64(rest & ~bit_of(w))
+        allowed = np.uint64(allowed | bit_of(w))
+    choice = np.uint64(ready & allowed)
+    if choice == 0:
+        return NO_WARP
+    if choice & bit_of(own.greedy):
+        return own.greedy
+    return oldest(core, choice)
+
+
+@hook
+def on_issue(core, own, warp, cycle):
+    own.greedy = warp

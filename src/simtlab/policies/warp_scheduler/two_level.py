@@ -1,0 +1,29 @@
+"""Two-level scheduling with an active set (Gebhart et al., ISCA 2011), as CAPS's baseline has it: 8 ready warps.
+
+A few active warps are scheduled round robin. An active warp that waits for long-latency data makes room for the next
+pending one that does not.
+"""
+
+import numpy as np
+
+from simtlab.policies.hook import NO_WARP, bit_of, count_bits, hook, next_after
+
+state = np.dtype([("active", "u8"), ("last", "i8"), ("next", "i8"), ("active_warps", "i8")])
+parameters = {"active_warps": 8}
+
+
+@hook
+def pick(core, own, ready, cycle):
+    own.active = np.uint64(own.active & core.occupied & ~core.long)
+    pending = np.uint64(ready & ~own.active)
+    while pending != 0 and count_bits(own.active) < own.active_warps:
+        own.next = next_after(pending, own.next)
+        own.active = np.uint64(own.active | bit_of(own.next))
+        pending = np.uint64(pending & ~bit_of(own.next))
+    choice = np.uint64(ready & own.active)
+    return next_after(choice, own.last) if choice != 0 else NO_WARP
+
+
+@hook
+def on_issue(core, own, warp, cycle):
+    own.last = warp
