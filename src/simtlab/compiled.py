@@ -7,6 +7,7 @@ below go through ctypes.
 import ctypes
 import os
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import llvmlite.ir as ir
@@ -19,17 +20,23 @@ from simtlab.storage import cache_directory, digest_of_sources
 
 _settings: Any = numba.config
 UNCOMPILED = bool(_settings.DISABLE_JIT)
-# Compiled functions live in these folders and take constants from nowhere else; a test holds them to it.
-COMPILED_FROM = ("compiled.py", "execute", "program", "isa", "machine")
-_directory = cache_directory() / f"numba-{digest_of_sources(*COMPILED_FROM, also=numba.__version__)}"
+# Compiled functions take constants from these folders and from nowhere else; a test holds them to it.
+FUNCTIONAL_SOURCES = ("compiled.py", "execute", "program", "isa")
+MACHINE_SOURCES = (*FUNCTIONAL_SOURCES, "machine", "policies")
+
+
+@cache
+def _directory(sources: tuple[str, ...]) -> str:
+    return os.fspath(cache_directory() / f"numba-{digest_of_sources(*sources, also=numba.__version__)}")
 
 
 def compiled(function: Callable) -> Callable:
     """Compile a function to native code on first use, cached on disk under a digest of the sources."""
     if UNCOMPILED:
         return function
-    kept = _settings.CACHE_DIR
-    _settings.CACHE_DIR = os.fspath(_directory)  # read while the dispatcher is made; the user's own stays untouched
+    kept = _settings.CACHE_DIR  # read while the dispatcher is made; the user's own stays untouched
+    functional = function.__module__.startswith(("simtlab.execute", "simtlab.host"))
+    _settings.CACHE_DIR = _directory(FUNCTIONAL_SOURCES if functional else MACHINE_SOURCES)
     try:
         return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
     finally:

@@ -8,10 +8,20 @@ from tests.kernels.library import source
 
 PLACES, THREADS = 8, 70
 GLOBAL, SHARED, GENERIC = 0, 1, 2
-NAMES = (
-    "add_s32 add_u32 add_u64 add_f32 add_f64 sub_s32 sub_u32 exch_s32 exch_u64 exch_f32 min_s32 min_u32 min_s64 min_u64 "
-    "max_s32 max_u32 max_s64 max_u64 inc_u32 dec_u32 and_u32 and_u64 or_u32 or_u64 xor_u32 xor_u64 cas_s32 cas_u64 cas_u16"
-).split()
+TYPES = {
+    "add": ("s32", "u32", "u64", "f32", "f64"),
+    "sub": ("s32", "u32"),
+    "exch": ("s32", "u64", "f32"),
+    "min": ("s32", "u32", "s64", "u64"),
+    "max": ("s32", "u32", "s64", "u64"),
+    "inc": ("u32",),
+    "dec": ("u32",),
+    "and": ("u32", "u64"),
+    "or": ("u32", "u64"),
+    "xor": ("u32", "u64"),
+    "cas": ("s32", "u64", "u16"),
+}
+NAMES = [f"{operation}_{type}" for operation, types in TYPES.items() for type in types]
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import simtlab as sl
+from simtlab.execute.state import MAX_CALLS
 
 HEADER = ".version 7.8\n.target sm_75\n.address_size 64\n"
 BODY = """
@@ -169,16 +170,16 @@ extern "C" __global__ void deep(int *out, int n, int apart) { out[threadIdx.x] =
 
 
 def test_how_deep_calls_may_be_nested():
-    """Never more than 255 levels; fewer where functions have many registers, or where lanes part at every level."""
+    """As far as the call stack goes; less where functions have many registers, or where lanes part at every level."""
     gpu = sl.Gpu()
     kernel = gpu.compile(DEEP)["deep"]
     out = gpu.zeros(32, "i4")
-    for first, apart in ((150, 0), (110, 1)):
+    for first, apart in ((MAX_CALLS - 4, 0), (MAX_CALLS - 40, 1)):
         kernel(1, 32, [out, first, apart])
         n = first + apart * np.arange(32)
         np.testing.assert_array_equal(out.numpy(), n * (n + 1) // 2)
     with pytest.raises(sl.DeviceFault, match="stack overflow"):
-        kernel(1, 32, [out, 260, 0])
+        kernel(1, 32, [out, MAX_CALLS + 4, 0])
 
 
 def test_the_stack_can_be_made_larger():

@@ -28,7 +28,8 @@ def fault(kernel, grid, block, arguments, **options):
 def place(kernel, block, thread, instruction, marker):
     """The end of a message, as a regular expression."""
     where = f"{re.escape(str(source('faults')))}:{line_of('faults', marker)}"
-    return rf"in kernel '{kernel}', block \({block}, 0, 0\), thread \({thread}, 0, 0\), at '{instruction}' \(faults.ptx:\d+, {where}\)$"
+    who = rf"in kernel '{kernel}', block \({block}, 0, 0\), thread \({thread}, 0, 0\)"
+    return rf"{who}, at '{instruction}' \(faults.ptx:\d+, {where}\)$"
 
 
 def test_one_element_past_the_end_names_everything(gpu, faults):

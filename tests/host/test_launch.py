@@ -100,7 +100,8 @@ def test_python_numbers_are_taken_as_the_parameter_says(gpu, module):
     assert out[0] == 253
     module["takes_byte"](1, 1, [True, np.int16(-1), np.float64(0.5), out])
     assert out[0] == 0.5
-    refused("argument 0 of kernel 'takes_byte' is .u8: 256 does not fit in 8 bits", module["takes_byte"], 1, 1, [256, 0, 0, out])
+    sentence = "argument 0 of kernel 'takes_byte' is .u8: 256 does not fit in 8 bits"
+    refused(sentence, module["takes_byte"], 1, 1, [256, 0, 0, out])
 
 
 @pytest.mark.parametrize(
@@ -157,7 +158,7 @@ def test_a_mangled_name_is_found_by_its_plain_one(gpu, module):
 def test_one_name_for_two_kernels_is_refused(gpu):
     source = "template <class T> __global__ void f(T *p) { *p = 1; }"
     module = gpu.compile(source, names=["f<int>", "f<float>"])
-    with pytest.raises(sl.LaunchError, match="^'f' names 2 kernels: _Z1fI"):
+    with pytest.raises(sl.LaunchError, match=r"^'f' names 2 kernels: _Z1fI"):
         module["f"]
     out = gpu.zeros(1)
     module["f<float>"](1, 1, [out])
@@ -165,7 +166,7 @@ def test_one_name_for_two_kernels_is_refused(gpu):
 
 
 def test_a_missing_variable_lists_those_there_are(module):
-    with pytest.raises(sl.SimtlabError, match="^no variable 'valeu' here; the variables are: 'value'$"):
+    with pytest.raises(sl.SimtlabError, match=r"^no variable 'valeu' here; the variables are: 'value'$"):
         module.variable("valeu")
     assert module.variable("value")[0] == 3
 

@@ -125,7 +125,7 @@ def test_a_view_of_other_elements(gpu):
     wide = array.view("i8")
     wide[1] = -1
     assert array.numpy().tolist() == [0, 1, -1, -1, 4, 5]
-    with pytest.raises(sl.SimtlabError, match="^24 bytes are no whole number of complex128 elements$"):
+    with pytest.raises(sl.SimtlabError, match=r"^24 bytes are no whole number of complex128 elements$"):
         array.view("c16")
 
 
@@ -140,15 +140,15 @@ def test_a_variable_of_bytes_takes_any_array_of_its_size(gpu):
     assert out.numpy().tolist() == [1, 20, 30, 4]
     with pytest.raises(
         sl.SimtlabError,
-        match="^'lut' has 16 bytes, of what type the PTX does not say; the float64 array given has 32$",
+        match=r"^'lut' has 16 bytes, of what type the PTX does not say; the float64 array given has 32$",
     ):
         module.constant("lut")[:] = [1.0, 2.0, 3.0, 4.0]
 
 
 def test_a_gpu_needs_a_thread_and_memory():
-    with pytest.raises(sl.SimtlabError, match="^threads is 0; at least one is needed$"):
+    with pytest.raises(sl.SimtlabError, match=r"^threads is 0; at least one is needed$"):
         sl.Gpu(threads=0)
-    with pytest.raises(sl.SimtlabError, match="cannot reserve .* MiB of address space for device memory"):
+    with pytest.raises(sl.SimtlabError, match=r"cannot reserve .* MiB of address space for device memory"):
         sl.Gpu(memory_bytes=1 << 60)
 
 

@@ -3,7 +3,6 @@
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
 import simtlab as sl
@@ -138,4 +137,3 @@ print(p[0])
 """
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
     assert result.stdout.split() == ["stopped", "True", "-7"], result.stderr
-    assert np.dtype("i4").itemsize == 4

@@ -46,13 +46,13 @@ def test_malloc_gives_null_where_there_is_no_room(gpu, heap):
 @pytest.mark.parametrize(("kernel", "marker"), [("use_after_free", "read after free"), ("read_twice_and_free", "second time")])
 def test_memory_is_gone_once_it_is_freed(gpu, heap, kernel, marker):
     out = gpu.array([0, 0, 1], "i4", label="out")
-    with pytest.raises(sl.DeviceFault, match="load of 4 bytes at .* is outside every allocation") as error:
+    with pytest.raises(sl.DeviceFault, match=r"load of 4 bytes at .* is outside every allocation") as error:
         heap[kernel](1, 1, [out])
     assert f"heap.cu:{line_of('heap', marker)})" in str(error.value)
 
 
 def test_freeing_twice_is_a_fault(heap):
-    with pytest.raises(sl.DeviceFault, match="free of 0x[0-9a-f]+, which malloc did not give") as error:
+    with pytest.raises(sl.DeviceFault, match=r"free of 0x[0-9a-f]+, which malloc did not give") as error:
         heap["double_free"](1, 4, [2])
     assert "kernel 'double_free', block (0, 0, 0), thread (2, 0, 0)" in str(error.value)
     assert f"heap.cu:{line_of('heap', 'freed again')})" in str(error.value)

@@ -38,7 +38,7 @@ class FlitCrossbar:
             self.room[source][vc] += 1
         self.freed = []
         for source in range(self.sources):
-            for vc, queue in enumerate(self.queue[source]):
+            for queue in self.queue[source]:
                 if queue and queue[0][1] == 0:
                     self.owner[queue.pop(0)[0]] = None
         self.allocate(cycle)

@@ -164,12 +164,12 @@ def test_every_packet_arrives_once_and_in_order_and_credits_never_exceed_buffers
     bench = Traffic(crossbar, network)
 
     def watch(cycle):
-        held = network[0].output.ejection.held
+        held = network[0]["output"]["ejection"]["held"]
         assert (held >= 0).all()
         assert (held <= network[0].ejection_flits).all()
-        assert (network[0].input.channel.flits >= 0).all()
-        assert (network[0].input.channel.flits <= network[0].buffer_flits - 1 + 9).all()
-        assert (network[0].input.switching <= network[0].input_speedup).all()
+        assert (network[0]["input"]["channel"]["flits"] >= 0).all()
+        assert (network[0]["input"]["channel"]["flits"] <= network[0].buffer_flits - 1 + 9).all()
+        assert (network[0]["input"]["switching"] <= network[0].input_speedup).all()
 
     play(bench, random_script(network, 60, mean_gap=4, seed=seed), rhythm=[1, 1, 2, 3, 11, 40], watch=watch)
     assert_each_once_and_in_order(bench)
@@ -177,16 +177,17 @@ def test_every_packet_arrives_once_and_in_order_and_credits_never_exceed_buffers
     assert bench.counter("packets") == bench.counter("delivered") == 7 * 60
     assert bench.counter("flits") == bench.counter("flit_hops") == sum(flits for *_, flits in bench.sent)
     per_destination = [bench.flits_received(destination) for destination in range(6)]
-    assert list(network[0].output.flits[:6]) == per_destination
+    assert list(network[0]["output"]["flits"][:6]) == per_destination
     assert bench.next_event(10**6) == FAR_FUTURE
-    assert (network[0].output.ejection.held == 0).all()
-    assert (network[0].input.channel.flits == 0).all()
+    assert (network[0]["output"]["ejection"]["held"] == 0).all()
+    assert (network[0]["input"]["channel"]["flits"] == 0).all()
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_grants_move_packets_exactly_as_single_flits_would_move(seed):
-    settings = {**SETTINGS, "sources": 5, "destinations": 6, "virtual_channels": 1 + seed % 4, "ejection_flits": (9, 13, 40)[seed % 3],
-                "buffer_flits": (1, 4, 3, 8)[seed // 2], "input_speedup": 1 + seed % 2, "injection_flits": 1}  # fmt: skip
+    settings = {**SETTINGS, "sources": 5, "destinations": 6, "virtual_channels": 1 + seed % 4,
+                "ejection_flits": (9, 13, 40)[seed % 3], "buffer_flits": (1, 4, 3, 8)[seed // 2],
+                "input_speedup": 1 + seed % 2, "injection_flits": 1}  # fmt: skip
     network = crossbar.new_crossbar(settings)
     fast, plain = Traffic(crossbar, network), FlitCrossbar(settings)
     plain.network = fast.network
@@ -223,6 +224,20 @@ def test_an_empty_crossbar_has_no_event_and_a_packet_has_one_where_it_is_routed_
     bench.tick(9)
     assert bench.waiting(0) == 0
     assert bench.next_event(10) == FAR_FUTURE
+
+
+def test_a_second_complete_packet_is_news_for_the_cycle_after_the_first_is_taken():
+    bench = traffic()
+    bench.send(0, 0, 1, 0)
+    bench.send(1, 0, 1, 0)
+    for cycle in range(1, 21):
+        bench.tick(cycle)
+    assert bench.next_event(21) == FAR_FUTURE  # both are there; nobody takes them
+    assert bench.take(0, 20)
+    assert bench.next_event(21) == 21
+    bench.tick(21)
+    assert bench.take(0, 21)
+    assert bench.next_event(22) == FAR_FUTURE
 
 
 def test_all_ports_of_the_largest_crossbar_work():

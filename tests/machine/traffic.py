@@ -115,8 +115,6 @@ def play(traffic, script, rhythm, jump=False, watch=None):
 
 def next_visit(traffic, script, ahead, cycle):
     """The next cycle in which anything can happen."""
-    if any(traffic.waiting(destination) != NOTHING for destination in range(traffic.network.destinations)):
-        return cycle + 1
     visits = [traffic.next_event(cycle + 1)]
     for source, lines in enumerate(script):
         if ahead[source] < len(lines):

@@ -1,5 +1,7 @@
 """Register allocation: values that live at the same time stay apart, and few registers are enough."""
 
+from itertools import pairwise
+
 from simtlab.program.cfg import ControlFlowGraph, Flow
 from simtlab.program.liveness import Usage
 from simtlab.program.registers import allocate
@@ -62,7 +64,7 @@ def test_lanes_of_different_widths_never_share_storage():
     allocation = straight(chain, kinds)
     sizes = {"d": 256, "w": 128, "h": 64, "p": 4}
     spans = sorted((allocation.storage[v], sizes[kinds[v]]) for v in range(4))
-    for (start, size), (following, _) in zip(spans, spans[1:], strict=False):
+    for (start, size), (following, _) in pairwise(spans):
         assert start + size <= following
     assert allocation.window_bytes >= spans[-1][0] + spans[-1][1]
     assert allocation.window_bytes % 128 == 0

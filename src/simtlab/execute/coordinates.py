@@ -8,27 +8,23 @@ places before they are multiplied by the size; coordinates in texels are not cut
 import numpy as np
 
 from simtlab.compiled import compiled, load_i64
-from simtlab.execute.image import DEPTH, HEIGHT, LINEAR, NO_TEXEL, NORMALIZED, WIDTH, X_MODE, AddressMode
+from simtlab.execute.image import HEIGHT, LINEAR, NORMALIZED, WIDTH, X_MODE, AddressMode
 
-CLAMP, BORDER = int(AddressMode.CLAMP), int(AddressMode.BORDER)
-WRAP, MIRROR, ZERO = int(AddressMode.WRAP), int(AddressMode.MIRROR), int(AddressMode.ZERO)
+CLAMP, WRAP, MIRROR = int(AddressMode.CLAMP), int(AddressMode.WRAP), int(AddressMode.MIRROR)
 OUTSIDE = -1  # an index with no texel behind it
 FAR = np.int64(1) << 62  # what coordinates too large for a fixed-point number become
 FARTHEST_TEXEL = np.int64(1) << 20  # beyond the largest image
-X_AXIS, Z_AXIS = 0, 2
+Z_AXIS = 2
 Z_PLACES = 21
 
 
 @compiled
-def texel_coordinate(image, axis, bits, is_integer):
+def texel_coordinate(image, axis, bits):
     """Where a coordinate lies on an axis of the image."""
-    if is_integer:
-        return clip(signed_word(bits), FARTHEST_TEXEL) << 8
-    linear = load_i64(image + LINEAR)
     if load_i64(image + NORMALIZED):
         places = binary_places(image, axis)
         return scaled(image, axis, fixed_point(bits, places), places)
-    if linear:
+    if load_i64(image + LINEAR):
         return ((clip(fixed_point(bits, 9), FARTHEST_TEXEL << 9) + 1) >> 1) - 128
     return clip(fixed_point(bits, 0), FARTHEST_TEXEL) << 8
 
@@ -78,11 +74,6 @@ def fixed_point(bits, places):
 @compiled
 def clip(value, limit):
     return min(max(value, -limit), limit)
-
-
-@compiled
-def signed_word(bits):
-    return (bits ^ 0x80000000) - 0x80000000
 
 
 @compiled

@@ -30,7 +30,7 @@ class AddressMode(IntEnum):
     """What a coordinate outside the image means."""
 
     CLAMP, BORDER, WRAP, MIRROR = range(4)
-    ZERO = 4  # linear memory: all of it reads as zero out there, whatever the coordinate's type
+    INDEX = 4  # linear memory: there are no coordinates but whole indices
 
 
 image_t = np.dtype(

@@ -35,9 +35,7 @@ def surface(launch, worker, warp, ins, pc, mask):
     stores, count, width = ins.detail >> 8 & 1, (ins.detail >> 9 & 3) + 1, 1 << (ins.detail >> 4 & 3)
     for lane in range(32):
         if np.int64(mask) >> lane & 1:
-            handle = ins.operands[HANDLE_AT]
-            if not ins.operands[NUMBERS_AT] >> 4 & 1:
-                handle = load_i64(warp.window + handle + 8 * lane)
+            handle = handle_of(warp, ins, lane)
             image = find_image(launch, handle, SURFACE, ins.detail & 15)
             if image == NO_IMAGE:
                 return report(worker, warp, ins, pc, lane, handle, BAD_TEXTURE)
@@ -54,6 +52,12 @@ def surface(launch, worker, warp, ins, pc, mask):
     if stores:
         worker.changes += 1
     return True
+
+
+@compiled
+def handle_of(warp, ins, lane):
+    handle = ins.operands[HANDLE_AT]
+    return handle if ins.operands[NUMBERS_AT] >> 4 & 1 else load_i64(warp.window + handle + 8 * lane)
 
 
 @compiled
@@ -91,7 +95,7 @@ def locate(image, worker, warp, ins, pc, lane, size):
             report(worker, warp, ins, pc, lane, x, OUTSIDE)
             return np.int64(FAULTED)
         x = min(max(x, 0), (row_bytes - size) // size * size)
-        y, z = min(max(y, 0), height - 1), min(max(z, 0), depth - 1)
+        y, z = min(max(y, np.int64(0)), height - 1), min(max(z, np.int64(0)), depth - 1)
     return load_i64(image + HOST) + z * load_i64(image + SLICE) + y * load_i64(image + PITCH) + x
 
 

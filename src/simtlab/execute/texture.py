@@ -11,10 +11,14 @@ from simtlab.execute.image import (
     COMPONENT_BYTES,
     DEPTH,
     FORMAT,
+    HEIGHT,
     LINEAR,
     NO_IMAGE,
     NO_TEXEL,
     READ_AS_FLOAT,
+    WIDTH,
+    X_MODE,
+    AddressMode,
     Format,
     Role,
     component,
@@ -28,7 +32,7 @@ from simtlab.execute.surface import surface
 from simtlab.program.forms import GEOMETRIES
 
 BAD_TEXTURE = int(FaultCode.BAD_TEXTURE)
-TEXTURE = int(Role.TEXTURE)
+TEXTURE, INDEX = int(Role.TEXTURE), int(AddressMode.INDEX)
 F16, S8, S16 = int(Format.F16), int(Format.S8), int(Format.S16)
 ONE_D, TWO_D, THREE_D, LAYERED_1D, LAYERED_2D, CUBE = range(len(GEOMETRIES))
 HANDLE_AT, NUMBERS_AT, COORDINATES_AT = 4, 5, 6  # see encode_texture
@@ -47,14 +51,20 @@ def texture(launch, worker, warp, ins, pc, mask):
             if not ins.operands[NUMBERS_AT] & 1:
                 handle = load_i64(warp.window + handle + 8 * lane)
             image = find_image(launch, handle, TEXTURE, ins.detail & 15)
-            if image == NO_IMAGE:
+            if image == NO_IMAGE or not takes_coordinates(image, ins):
                 return report(worker, warp, ins, pc, lane, handle, BAD_TEXTURE)
-            place_texels(image, warp, ins, lane, places, weights)
+            filtered = place_texels(image, warp, ins, lane, places, weights)
             for channel in range(4):
                 if ins.operands[channel] >= 0:
-                    bits = fetch(image, channel, places, weights)
+                    bits = fetch(image, channel, filtered, places, weights)
                     store_u32(warp.window + ins.operands[channel] + 4 * lane, np.uint32(bits))
     return True
+
+
+@compiled
+def takes_coordinates(image, ins):
+    """Linear memory has whole indices only."""
+    return ins.detail >> 6 & 1 or load_i64(image + X_MODE) != INDEX
 
 
 @compiled
@@ -68,21 +78,37 @@ def coordinate_bits(warp, ins, lane, k):
 
 @compiled
 def place_texels(image, warp, ins, lane, places, weights):
-    """Fill in which texels a lane's fetch takes, with their weights."""
-    geometry, is_integer = ins.detail & 15, ins.detail >> 6 & 1
+    """Fill in which texels a lane's fetch takes, with their weights. True if they are to be filtered."""
+    geometry = ins.detail & 15
     if geometry == CUBE:
         place_on_cube(image, warp, ins, lane, places, weights)
-        return
-    first, y, z = 0, np.int64(0), np.int64(0)
-    if geometry == LAYERED_1D or geometry == LAYERED_2D:
-        first = 1
-        z = min(coordinate_bits(warp, ins, lane, 0), load_i64(image + DEPTH) - 1) << 8
+        return load_i64(image + LINEAR) != 0
+    first = 1 if geometry == LAYERED_1D or geometry == LAYERED_2D else 0
+    flat = geometry == ONE_D or geometry == LAYERED_1D
+    x, y, z = coordinate_bits(warp, ins, lane, first), np.int64(0), np.int64(0)
+    if not flat:
+        y = coordinate_bits(warp, ins, lane, first + 1)
+    if first or geometry == THREE_D:
+        z = coordinate_bits(warp, ins, lane, 0 if first else 2)
+    if ins.detail >> 6 & 1:
+        places[0] = indexed(image, x, y, z)
+        return False
+    x = texel_coordinate(image, 0, x)
+    y = y if flat else texel_coordinate(image, 1, y)
+    if first:
+        z = min(z, load_i64(image + DEPTH) - 1) << 8
     elif geometry == THREE_D:
-        z = texel_coordinate(image, 2, coordinate_bits(warp, ins, lane, 2), is_integer)
-    x = texel_coordinate(image, 0, coordinate_bits(warp, ins, lane, first), is_integer)
-    if geometry != ONE_D and geometry != LAYERED_1D:
-        y = texel_coordinate(image, 1, coordinate_bits(warp, ins, lane, first + 1), is_integer)
+        z = texel_coordinate(image, 2, z)
     surround(image, x, y, z, places, weights)
+    return load_i64(image + LINEAR) != 0
+
+
+@compiled
+def indexed(image, x, y, z):
+    """The place of the texel with these whole numbers; there is none outside the image, however it is addressed."""
+    if x >= load_i64(image + WIDTH) or y >= load_i64(image + HEIGHT) or z >= load_i64(image + DEPTH):
+        return np.int64(NO_TEXEL)
+    return texel_at(image, x, y, z)
 
 
 @compiled
@@ -113,12 +139,12 @@ def surround(image, x, y, z, places, weights):
 
 
 @compiled
-def fetch(image, channel, places, weights):
+def fetch(image, channel, filtered, places, weights):
     """The bits of one channel of the result; channels the image has not read as zero."""
     if channel >= load_i64(image + CHANNELS):
         return np.int64(0)
     size, format = load_i64(image + COMPONENT_BYTES), load_i64(image + FORMAT)
-    if load_i64(image + LINEAR):
+    if filtered:
         return blend(places, weights, channel * size, format)
     if places[0] == NO_TEXEL:
         return np.int64(0)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,18 +18,31 @@ from simtlab.host.memory import DEFAULT_BYTES, DeviceMemory
 from simtlab.host.module import Module
 from simtlab.host.texture import Textures
 
+if TYPE_CHECKING:
+    from simtlab.machine.config import MachineConfig
+    from simtlab.machine.machine import Machine
+
 STACK_BYTES = 16 * 1024  # local memory of a thread whose calls have no deepest chain
 
 
 class Gpu:
-    """A GPU without time: it runs kernels and gives the bits a real one gives.
+    """A GPU: without a machine it runs kernels and gives the bits a real one gives; with one it also tells the time.
 
-    `threads` is how many host threads run CTAs; it changes how long a launch takes, never what it computes.
+    `Gpu("caps-gtx480", warp_scheduler="gto", set={"l1d.ways": 8})` is a preset with a policy and a changed key.
+    `threads` is how many host threads run CTAs functionally; it changes how long a launch takes, never what it computes.
     """
 
     def __init__(
-        self, *, threads: int | None = None, memory_bytes: int = DEFAULT_BYTES, stack_bytes: int = STACK_BYTES
+        self,
+        machine: str | PathLike | MachineConfig | None = None,
+        *,
+        warp_scheduler: str = "lrr",
+        set: Mapping[str, Any] | None = None,
+        threads: int | None = None,
+        memory_bytes: int = DEFAULT_BYTES,
+        stack_bytes: int = STACK_BYTES,
     ):
+        self.machine = None if machine is None else build_machine(machine, warp_scheduler, set or {})
         self.threads = default_threads() if threads is None else threads
         if self.threads < 1:
             raise SimtlabError(f"threads is {threads}; at least one is needed")
@@ -94,6 +107,15 @@ class Gpu:
     def keep_during_launch(self, buffer: np.ndarray) -> None:
         """Hold on to memory that compiled code reads by address."""
         self._kept = buffer
+
+
+def build_machine(machine: Any, warp_scheduler: str, changes: Mapping[str, Any]) -> Machine:
+    """A machine from a preset's name, a file, or a configuration."""
+    from simtlab.machine.config import MachineConfig, load
+    from simtlab.machine.machine import Machine
+
+    config = machine if isinstance(machine, MachineConfig) else load(machine)
+    return Machine(config.replace(changes) if changes else config, warp_scheduler)
 
 
 def read_source(source: str | PathLike, default_name: str) -> tuple[str, str]:

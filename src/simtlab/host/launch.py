@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simtlab.errors import LaunchError
+from simtlab.errors import LaunchError, SimtlabError
 from simtlab.execute.grid import N_CORES, GridRun, aligned_bytes, new_launch
 from simtlab.host.arguments import pack
 from simtlab.host.faults import explain_deadlock, explain_fault
@@ -17,6 +17,7 @@ from simtlab.program.program import Program
 
 if TYPE_CHECKING:
     from simtlab.host.gpu import Gpu
+    from simtlab.machine.machine import TimedRun
 
 MAX_THREADS = 1024
 MAX_BLOCK = (1024, 1024, 64)
@@ -34,6 +35,32 @@ class Run:
     block: tuple[int, int, int]
     instructions: int  # warp instructions executed
     printed: str = field(default="", repr=False)  # what the kernel printed, in order of block and time
+    timing: TimedRun | None = None  # what it took on a machine; None for a functional run
+
+    def _timing(self) -> TimedRun:
+        if self.timing is None:
+            raise SimtlabError("this run has no timing: it was functional; use a GPU with a machine, as in Gpu('gtx480')")
+        return self.timing
+
+    @property
+    def cycles(self) -> int:
+        """Core cycles from launch to end."""
+        return self._timing().cycles
+
+    @property
+    def ipc(self) -> float:
+        """Warp instructions a core cycle, the whole GPU together."""
+        return self._timing().ipc
+
+    @property
+    def stalls(self) -> dict[str, int]:
+        """Scheduler cycles by cause; together they are all scheduler cycles."""
+        return self._timing().stalls
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """Everything the machine counted; `simtlab.machine.counters` says what each is."""
+        return self._timing().counters
 
 
 def launch(
@@ -51,8 +78,14 @@ def launch(
     record, kept = prepare(gpu, program, grid, block, shared, parameters)
     services = Services(gpu, program, record)
     run = GridRun(program, record, services.serve)
+    timing = None
     try:
-        run.run(gpu.threads)
+        if gpu.machine is None:
+            run.run(gpu.threads)
+        else:
+            from simtlab.host.timed import launch_on  # here, so that functional runs need not load the machine
+
+            timing = launch_on(gpu.machine, gpu, program, record, services)
     finally:
         for allocation in kept:
             gpu.memory.free(allocation.start)
@@ -61,12 +94,13 @@ def launch(
         raise explain_fault(gpu, program, run, services)
     if run.stuck:
         raise explain_deadlock(program, run.stuck)
-    return Run(program.name, grid, block, run.executed, services.text())
+    executed = run.executed if timing is None else timing.instructions
+    return Run(program.name, grid, block, executed, services.text(), timing)
 
 
 def triple(size: int | Sequence[int], what: str, limits: tuple[int, int, int]) -> tuple[int, int, int]:
     """A grid or block size as three numbers, each within its limit."""
-    given = (size,) if isinstance(size, int | np.integer) else tuple(size)
+    given = tuple(size) if isinstance(size, Sequence | np.ndarray) else (size,)
     if not 1 <= len(given) <= 3 or not all(isinstance(n, int | np.integer) for n in given):
         raise LaunchError(f"{what} must be one to three integers, not {size!r}")
     x, y, z = (*map(int, given), 1, 1)[:3]

@@ -101,6 +101,10 @@ class DeviceMemory:
         """The arena's bytes at a device address, without copying."""
         return self.arena[start - HEAP_BASE : start - HEAP_BASE + size]
 
+    def holds(self, allocation: Allocation) -> bool:
+        """Whether it has not been freed."""
+        return self._allocations.get(allocation.start) is allocation
+
     def find(self, address: int) -> Allocation | None:
         at = bisect_right(self._starts, address) - 1
         if at >= 0:

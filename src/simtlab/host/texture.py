@@ -10,9 +10,10 @@ import numpy as np
 from simtlab.errors import SimtlabError
 from simtlab.execute.image import HANDLE_BASE, AddressMode, Format, Role, image_t
 from simtlab.execute.memory import HEAP_BASE
+from simtlab.execute.surface import coordinate, handle_of
 from simtlab.host.array import DeviceArray
 from simtlab.host.memory import DeviceMemory
-from simtlab.program.forms import GEOMETRIES
+from simtlab.program.forms import COORDINATES, GEOMETRIES
 
 FORMATS = {
     "uint8": Format.U8, "int8": Format.S8, "uint16": Format.U16, "int16": Format.S16,
@@ -28,24 +29,15 @@ AXES = {"1d": 1, "2d": 2, "3d": 3, "a1d": 1, "a2d": 2, "cube": 2}  # that coordi
 class Image:
     """Texels in device memory: what a texture or a surface shows to a kernel."""
 
-    def __init__(self, memory: DeviceMemory, array: DeviceArray, channels: int | None, layered: bool, cube: bool):
-        self.array, self._memory = array, memory
+    def __init__(self, memory: DeviceMemory, array: DeviceArray, geometry: str, channels: int | None):
+        self.array, self.geometry, self._memory = array, geometry, memory
+        self.channels = 1 if channels is None else channels
         self.allocation = memory.find(array.address)
         if self.allocation is None or array._memory is not memory:
             raise SimtlabError("the array is no memory of this GPU, or has been freed")
-        self.channels = 1 if channels is None else channels
         shape = array.shape if channels is None else array.shape[:-1]
-        self.geometry = geometry_of(shape, layered, cube)
-        if array.dtype.name not in FORMATS:
-            raise SimtlabError(f"texels of type {array.dtype} are not possible; these are: {', '.join(FORMATS)}")
-        if channels is not None and (channels not in CHANNEL_COUNTS or array.shape[-1] != channels):
-            raise SimtlabError(f"channels is {channels} for an array of shape {array.shape}; it must be 1, 2 or 4, "
-                               "and the last axis must have that many")  # fmt: skip
-        if 0 in shape:
-            raise SimtlabError(f"an image of shape {shape} has no texels")
-        flat = self.geometry in ("1d", "a1d")
         self.width = shape[-1]
-        self.height = 1 if flat else shape[-2]
+        self.height = 1 if geometry in ("1d", "a1d") else shape[-2]
         self.depth = int(np.prod(shape, dtype=np.int64)) // (self.width * self.height)
 
     def row(self, role: Role) -> np.ndarray:
@@ -65,8 +57,16 @@ class Image:
         return row
 
 
-def geometry_of(shape: tuple[int, ...], layered: bool, cube: bool) -> str:
-    """Which of the geometries of `tex` an image of this shape has."""
+def geometry_of(values: np.ndarray | DeviceArray, channels: int | None, layered: bool, cube: bool) -> str:
+    """Which of the geometries of `tex` these texels have; an error if they cannot be an image."""
+    if values.dtype.name not in FORMATS:
+        raise SimtlabError(f"texels of type {values.dtype} are not possible; these are: {', '.join(FORMATS)}")
+    if channels is not None and (channels not in CHANNEL_COUNTS or values.shape[-1:] != (channels,)):
+        raise SimtlabError(f"channels is {channels} for an array of shape {values.shape}; it must be 1, 2 or 4, "
+                           "and the last axis must have that many")  # fmt: skip
+    shape = values.shape if channels is None else values.shape[:-1]
+    if 0 in shape:
+        raise SimtlabError(f"an image of shape {shape} has no texels")
     if cube:
         if layered or len(shape) != 3 or shape[0] != CUBE_FACES or shape[1] != shape[2]:
             raise SimtlabError(f"a cube map has the shape (6, n, n) and no layers, not {shape}")
@@ -156,6 +156,17 @@ class Textures:
             raise SimtlabError(f"a reference can be bound to a texture or a surface, not to a {type(item).__name__}")
         self._objects[handle - HANDLE_BASE] = item
 
+    def describe_access(self, row: np.void, warp: np.record, lane: int) -> str:
+        """Where a lane's surface access goes, in words; `row` is the instruction's, and its handle is good."""
+        item = self._objects[int(handle_of(warp, row, lane)) - HANDLE_BASE]
+        assert item is not None
+        image = item.image
+        names = ("layer", "x", "y") if image.geometry in ("a1d", "a2d") else ("x", "y", "z")
+        at = (f"{names[k]} = {int(coordinate(warp, row, lane, k))}" for k in range(COORDINATES[image.geometry]))
+        texel_bytes = image.channels * image.array.dtype.itemsize
+        size = f"{image.width} × {image.height} × {image.depth} texels of {texel_bytes} bytes"
+        return f"access of {int(row['access_bytes'])} bytes at {', '.join(at)} (x in bytes) of a surface of {size}"
+
     def create(
         self,
         values: Any,
@@ -177,24 +188,28 @@ class Textures:
         reads 8- and 16-bit integers as [0, 1] or [-1, 1]. A DeviceArray of one axis becomes linear memory, for
         tex1Dfetch.
         """
-        linear_memory = isinstance(values, DeviceArray)
-        image = self._image(values, channels, layered, cube, label)
-        check_reading(image, filter, read_as_float)
-        modes = address_modes(address, normalized_coordinates or cube, AXES[image.geometry])
-        if linear_memory and image.geometry == "1d":
-            if filter != "point" or normalized_coordinates:
+        values = values if isinstance(values, DeviceArray) else np.ascontiguousarray(values)
+        geometry = geometry_of(values, channels, layered, cube)
+        normalized = normalized_coordinates or cube
+        check_reading(values.dtype, filter, read_as_float)
+        modes = address_modes(address, normalized, AXES[geometry])
+        if isinstance(values, DeviceArray) and geometry == "1d":
+            if filter != "point" or normalized:
                 raise SimtlabError("a DeviceArray of one axis is linear memory, which has neither filter nor normalised "
                                    "coordinates; give a NumPy array, which is copied, for those")  # fmt: skip
-            modes = (AddressMode.ZERO, AddressMode.CLAMP, AddressMode.CLAMP)
-        texture = Texture(image, self.reserve(), filter, modes, normalized_coordinates or cube, read_as_float)
+            modes = (AddressMode.INDEX, AddressMode.CLAMP, AddressMode.CLAMP)
+        image = self._image(values, geometry, channels, label)
+        texture = Texture(image, self.reserve(), filter, modes, normalized, read_as_float)
         self.bind(texture.handle, texture)
         return texture
 
-    def surface(
-        self, values: Any, *, layered: bool = False, channels: int | None = None, label: str = "surface"
-    ) -> Surface:
+    def surface(self, values: Any, *, layered: bool = False, channels: int | None = None, label: str = "surface") -> Surface:
         """A surface over a texture's image, over a DeviceArray's memory, or over a copy of a NumPy array."""
-        image = values.image if isinstance(values, Texture) else self._image(values, channels, layered, False, label)
+        if isinstance(values, Texture):
+            image = values.image
+        else:
+            values = values if isinstance(values, DeviceArray) else np.ascontiguousarray(values)
+            image = self._image(values, geometry_of(values, channels, layered, False), channels, label)
         if image.geometry == "cube":
             raise SimtlabError("surfaces over cube maps are not supported; make one over layers (layered=True)")
         if image.allocation is not None and not image.allocation.writable:
@@ -203,36 +218,27 @@ class Textures:
         self.bind(surface.handle, surface)
         return surface
 
-    def _image(self, values: Any, channels: int | None, layered: bool, cube: bool, label: str) -> Image:
+    def _image(self, values: np.ndarray | DeviceArray, geometry: str, channels: int | None, label: str) -> Image:
         if isinstance(values, DeviceArray):
-            return Image(self.memory, values, channels, layered, cube)
-        values = np.ascontiguousarray(values)
+            return Image(self.memory, values, geometry, channels)
         allocation = self.memory.allocate(values.nbytes, label)
         self.memory.mark_used(allocation)
         array = DeviceArray(self.memory, allocation, values.shape, values.dtype)
-        try:
-            image = Image(self.memory, array, channels, layered, cube)
-        except SimtlabError:
-            array.free()
-            raise
         array[...] = values
-        return image
+        return Image(self.memory, array, geometry, channels)
 
 
-def check_reading(image: Image, filter: str, read_as_float: bool) -> None:
+def check_reading(dtype: np.dtype, filter: str, read_as_float: bool) -> None:
     """Refuse what the hardware's texture unit refuses."""
     if filter not in FILTERS:
         raise SimtlabError(f"filter is {filter!r}; it must be one of {', '.join(map(repr, FILTERS))}")
-    dtype = image.array.dtype
     if read_as_float and (dtype.kind == "f" or dtype.itemsize > 2):
         raise SimtlabError(f"read_as_float is for integers of 8 and 16 bits, not for {dtype}")
     if filter == "linear" and dtype.kind != "f" and not read_as_float:
         raise SimtlabError(f"a linear filter needs floats: {dtype} texels need read_as_float=True")
 
 
-def address_modes(
-    address: str | Sequence[str], normalized: bool, axes: int
-) -> tuple[AddressMode, AddressMode, AddressMode]:
+def address_modes(address: str | Sequence[str], normalized: bool, axes: int) -> tuple[AddressMode, AddressMode, AddressMode]:
     """The modes of x, y and z; without normalised coordinates, what would repeat the image clamps instead.
 
     So do axes the image has not: the hardware filters a one-dimensional image with a second coordinate of zero.

@@ -164,9 +164,11 @@ def _configure_cache(record: Any, section: Any) -> None:
 def _configure_slice(record: Any, number: int, config: MachineConfig) -> None:
     record.number, record.channel = number, number // config.l2.slices_per_channel
     record.filling = -1
-    record.input.limit = config.l2.input_queue_entries
-    record.output.limit = config.l2.output_queue_entries
-    record.to_dram.limit, record.fills.limit = max(2, config.l2.dram_queue_entries), 256
+    # A pipe of n stages holds n requests besides those that wait in the queue at its end.
+    record.input.limit = config.l2.input_queue_entries + config.l2.latency_cycles
+    record.output.limit = config.l2.output_queue_entries + config.l2.hit_latency_cycles
+    record.to_dram.limit = max(2, config.l2.dram_queue_entries) + config.dram.latency_cycles
+    record.fills.limit = 256
     _configure_cache(record.cache, config.l2)
     record.mshr.entries, record.mshr.merges = config.l2.mshr_entries, config.l2.mshr_merges
     mshr.reset(record.mshr)

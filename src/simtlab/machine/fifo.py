@@ -9,7 +9,7 @@ NOTHING = -1
 
 def fifo_t(capacity: int) -> np.dtype:
     """A queue record of at most `capacity` entries; `limit` is how many the configuration allows."""
-    return np.dtype([("limit", "i4"), ("count", "i4"), ("head", "i4"), ("items", "i4", (capacity,))], align=True)
+    return np.dtype([("limit", "i8"), ("count", "i8"), ("head", "i8"), ("items", "i8", (capacity,))], align=True)
 
 
 @compiled
@@ -30,7 +30,7 @@ def push(queue, item):
 def front(queue):
     """The oldest item, or NOTHING."""
     if queue.count == 0:
-        return np.int32(NOTHING)
+        return np.int64(NOTHING)
     return queue.items[queue.head]
 
 

@@ -25,23 +25,23 @@ class Kind(IntEnum):
 request_t = np.dtype(
     [
         ("address", "i8"),  # of the line, or of the first byte wanted
-        ("bytes", "i4"),  # of data it moves
+        ("bytes", "i8"),  # of data it moves
         ("sectors", "u4"),  # which 32-byte sectors of the line it wants (bit 0 is the first)
-        ("kind", "i4"),
-        ("core", "i4"),  # who asks
-        ("slice", "i4"),  # the L2 slice it goes to
-        ("destination", "i4"),  # the port of the network it is being sent through
-        ("flits", "i4"),  # how long it is there
-        ("channel", "i4"),
-        ("bank", "i4"),
-        ("row", "i4"),
-        ("column", "i4"),
-        ("token", "i4"),  # what the core does with the answer (its own number)
-        ("warp", "i4"),
-        ("pc", "i4"),
-        ("deterministic", "i4"),  # 1 for a deterministic load, 0 for a non-deterministic one, -1 unknown
-        ("next", "i4"),  # the next request of a list it is on
-        ("is_reply", "i4"),
+        ("kind", "i8"),
+        ("core", "i8"),  # who asks
+        ("slice", "i8"),  # the L2 slice it goes to
+        ("destination", "i8"),  # the port of the network it is being sent through
+        ("flits", "i8"),  # how long it is there
+        ("channel", "i8"),
+        ("bank", "i8"),
+        ("row", "i8"),
+        ("column", "i8"),
+        ("token", "i8"),  # what the core does with the answer (its own number)
+        ("warp", "i8"),
+        ("pc", "i8"),
+        ("deterministic", "i8"),  # 1 for a deterministic load, 0 for a non-deterministic one, -1 unknown
+        ("next", "i8"),  # the next request of a list it is on
+        ("is_reply", "i8"),
         ("ready", "i8"),  # the cycle (of the unit that holds it) from which it may go on
         ("born", "i8"),  # core cycles: created by the load/store unit
         ("sent", "i8"),  # entered the network
@@ -52,7 +52,7 @@ request_t = np.dtype(
     align=True,
 )
 
-pool_t = np.dtype([("free", "i4"), ("used", "i8"), ("peak", "i8"), ("born", "i8"), ("ended", "i8")], align=True)
+pool_t = np.dtype([("free", "i8"), ("used", "i8"), ("peak", "i8"), ("born", "i8"), ("ended", "i8")], align=True)
 
 
 def new_pool(capacity: int) -> tuple[np.ndarray, np.ndarray]:

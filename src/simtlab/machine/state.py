@@ -24,40 +24,40 @@ gpu_t = np.dtype(
         ("l2", clock_t),
         ("dram", clock_t),
         ("until", "i8"),  # where this stretch of the run ends
-        ("jump", "i4"),  # skip cycles in which nothing can happen
-        ("outcome", "i4"),
-        ("where_core", "i4"),
-        ("where_slot", "i4"),
+        ("jump", "i8"),  # skip cycles in which nothing can happen
+        ("outcome", "i8"),
+        ("where_core", "i8"),
+        ("where_slot", "i8"),
         ("last_progress", "i8"),
-        ("cores", "i4"),
-        ("cores_per_cluster", "i4"),
-        ("clusters", "i4"),
-        ("slices", "i4"),
-        ("channels", "i4"),
-        ("mesh", "i4"),
-        ("flit_bytes", "i4"),
-        ("header_bytes", "i4"),
-        ("line_bytes", "i4"),  # of the L1D
-        ("sector_bytes", "i4"),
-        ("constant_line_bytes", "i4"),
-        ("shared_banks", "i4"),
-        ("bank_bytes", "i4"),
-        ("shared_latency", "i4"),
-        ("l2_latency", "i4"),
-        ("dram_latency", "i4"),
-        ("load_balanced", "i4"),
-        ("dispatch_turn", "i4"),
-        ("dispatching", "i4"),
-        ("undelivered", "i4"),  # a packet has arrived and finds no room
-        ("n_instructions", "i4"),
+        ("cores", "i8"),
+        ("cores_per_cluster", "i8"),
+        ("clusters", "i8"),
+        ("slices", "i8"),
+        ("channels", "i8"),
+        ("mesh", "i8"),
+        ("flit_bytes", "i8"),
+        ("header_bytes", "i8"),
+        ("line_bytes", "i8"),  # of the L1D
+        ("sector_bytes", "i8"),
+        ("constant_line_bytes", "i8"),
+        ("shared_banks", "i8"),
+        ("bank_bytes", "i8"),
+        ("shared_latency", "i8"),
+        ("l2_latency", "i8"),
+        ("dram_latency", "i8"),
+        ("load_balanced", "i8"),
+        ("dispatch_turn", "i8"),
+        ("dispatching", "i8"),
+        ("undelivered", "i8"),  # a packet has arrived and finds no room
+        ("n_instructions", "i8"),
         ("finished_ctas", "i8"),
         ("pc_stalls", "i8"),  # host address of the table of stall cycles by instruction
         ("pick", "i8"),  # addresses of the warp scheduler's hooks
         ("on_issue", "i8"),
         ("wake", "i8", (MAX_CORES,)),  # the next cycle each core can do something
-        ("injecting", "i4", (MAX_CORES,)),  # requests each core has waiting for the network
-        ("inject_turn", "i4", (MAX_CORES,)),  # per cluster: whose turn it is
-        ("busy_slices", "i4", (MAX_SLICES,)),
+        ("injecting", "i8", (MAX_CORES,)),  # requests each core has waiting for the network
+        ("inject_turn", "i8", (MAX_CORES,)),  # per cluster: whose turn it is
+        ("busy_slices", "i8", (MAX_SLICES,)),
         ("map", address_map_t),
         ("conflicts", bank_conflict_t),
         ("launch", launch_t),
@@ -68,13 +68,13 @@ gpu_t = np.dtype(
 
 slice_t = np.dtype(
     [
-        ("number", "i4"),
-        ("channel", "i4"),
-        ("output_limit", "i4"),
-        ("filling", "i4"),  # MSHR entry whose waiters are being answered, or -1
+        ("number", "i8"),
+        ("channel", "i8"),
+        ("output_limit", "i8"),
+        ("filling", "i8"),  # MSHR entry whose waiters are being answered, or -1
         ("input", fifo_t(1024)),
         ("output", fifo_t(1024)),
-        ("to_dram", fifo_t(256)),
+        ("to_dram", fifo_t(1024)),
         ("fills", fifo_t(256)),
         ("cache", cache_t(MAX_L2_LINES)),
         ("mshr", mshr_t),

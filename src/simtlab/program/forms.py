@@ -44,7 +44,7 @@ def encode_barrier(row: np.void, instruction: Lowered, values: list[int]) -> Non
 
 
 def encode_texture(row: np.void, instruction: Lowered, values: list[int]) -> None:
-    """operands: four destinations (-1 for a sink), the handle, which of handle and coordinates are numbers (bits), coordinates."""
+    """operands: four destinations (-1 for a sink), handle, which are numbers (bits: handle, coordinates), coordinates."""
     m = Modifiers(instruction.origin.spelling)
     kinds = instruction.kinds
     geometry = m.first_of(*GEOMETRIES) or "1d"

@@ -73,7 +73,7 @@ def next_planned(core, cycle):
 def take_planned(core, cycle):
     """The list of results planned for a cycle, first planned first; the wheel forgets it."""
     place = cycle % WHEEL
-    number, first = core.wheel[place], np.int32(NOTHING)
+    number, first = core.wheel[place], np.int64(NOTHING)
     while number != NOTHING:  # the list was built backwards
         following = core.ops[number].next
         core.ops[number].next = first

@@ -13,10 +13,10 @@ bank_conflict_t = np.dtype(
     [
         ("stamp", "i8"),  # marks which banks have been seen in the current part of an access
         ("seen", "i8", (MAX_BANKS,)),
-        ("last", "i4", (MAX_BANKS,)),  # the last lane that wanted a new word of the bank
-        ("words", "i4", (MAX_BANKS,)),  # how many words of the bank are wanted
+        ("last", "i8", (MAX_BANKS,)),  # the last lane that wanted a new word of the bank
+        ("words", "i8", (MAX_BANKS,)),  # how many words of the bank are wanted
         ("word", "i8", (32,)),
-        ("before", "i4", (32,)),  # the lane before on the bank's list
+        ("before", "i8", (32,)),  # the lane before on the bank's list
     ],
     align=True,
 )

@@ -97,37 +97,37 @@ class OpState(IntEnum):
 
 op_t = np.dtype(
     [
-        ("state", "i4"),
-        ("slot", "i4"),  # warp slot
-        ("pc", "i4"),
-        ("next", "i4"),
-        ("unit", "i4"),
-        ("memory", "i4"),  # Memory class, see core/ldst.py
-        ("accesses", "i4"),
-        ("served", "i4"),  # accesses sent on their way
-        ("outstanding", "i4"),  # accesses not answered yet
-        ("passes", "i4"),  # shared-memory passes left
-        ("is_store", "i4"),
-        ("is_atomic", "i4"),
-        ("active", "i4"),  # lanes
+        ("state", "i8"),
+        ("slot", "i8"),  # warp slot
+        ("pc", "i8"),
+        ("next", "i8"),
+        ("unit", "i8"),
+        ("memory", "i8"),  # Memory class, see core/ldst.py
+        ("accesses", "i8"),
+        ("served", "i8"),  # accesses sent on their way
+        ("outstanding", "i8"),  # accesses not answered yet
+        ("passes", "i8"),  # shared-memory passes left
+        ("is_store", "i8"),
+        ("is_atomic", "i8"),
+        ("active", "i8"),  # lanes
         ("issued", "i8"),
         ("hits_ready", "i8"),  # when the last hit among its accesses has its data
         ("lines", "i8", (MAX_ACCESSES,)),  # sector addresses it touches
-        ("bytes", "i4", (MAX_ACCESSES,)),  # bytes wanted of each
+        ("bytes", "i8", (MAX_ACCESSES,)),  # bytes wanted of each
     ],
     align=True,
 )
 
 slot_t = np.dtype(
     [
-        ("cta", "i4"),
-        ("warp", "i4"),  # in its CTA
-        ("head", "i4"),  # pc of the instruction buffer's first entry
-        ("buffered", "i4"),
-        ("in_flight", "i4"),  # instructions issued and not finished
-        ("collecting", "i4"),  # … of them still reading operands
-        ("stores", "i4"),  # writes not acknowledged
-        ("reservations", "i4"),  # scoreboard entries in use
+        ("cta", "i8"),
+        ("warp", "i8"),  # in its CTA
+        ("head", "i8"),  # pc of the instruction buffer's first entry
+        ("buffered", "i8"),
+        ("in_flight", "i8"),  # instructions issued and not finished
+        ("collecting", "i8"),  # … of them still reading operands
+        ("stores", "i8"),  # writes not acknowledged
+        ("reservations", "i8"),  # scoreboard entries in use
         ("age", "i8"),
         ("resume", "i8"),  # the cycle a branch is resolved
         ("bloom", "u8"),  # bloomboard: registers being read, hashed
@@ -137,42 +137,42 @@ slot_t = np.dtype(
 
 collector_t = np.dtype(
     [
-        ("op", "i4"),
+        ("op", "i8"),
         ("wanted", "u4"),  # operands not read yet (bits)
-        ("sub_core", "i4"),
-        ("count", "i4"),
+        ("sub_core", "i8"),
+        ("count", "i8"),
         ("order", "i8"),
-        ("banks", "i4", (MAX_SOURCES,)),
+        ("banks", "i8", (MAX_SOURCES,)),
     ],
     align=True,
 )
 
 core_t = np.dtype(
     [
-        ("number", "i4"),
+        ("number", "i8"),
         ("address", "i8"),  # of this record, for policies' hooks
         ("own", "i8", (MAX_SCHEDULERS,)),  # addresses of the warp schedulers' own state
-        ("detail", "i4"),
-        ("warp_slots", "i4"),
-        ("schedulers", "i4"),
-        ("sub_cores", "i4"),
-        ("dual_issue", "i4"),
-        ("buffer_entries", "i4"),
-        ("fetch_width", "i4"),
-        ("scoreboard_entries", "i4"),  # 0: one per register
-        ("branch_cycles", "i4"),
-        ("banks", "i4"),
-        ("swizzled", "i4"),
-        ("collector_ports", "i4"),
-        ("war_mode", "i4"),
-        ("collectors", "i4"),
+        ("detail", "i8"),
+        ("warp_slots", "i8"),
+        ("schedulers", "i8"),
+        ("sub_cores", "i8"),
+        ("dual_issue", "i8"),
+        ("buffer_entries", "i8"),
+        ("fetch_width", "i8"),
+        ("scoreboard_entries", "i8"),  # 0: one per register
+        ("branch_cycles", "i8"),
+        ("banks", "i8"),
+        ("swizzled", "i8"),
+        ("collector_ports", "i8"),
+        ("war_mode", "i8"),
+        ("collectors", "i8"),
         ("ticked", "i8"),  # the last cycle accounted for
-        ("fetch_turn", "i4", (MAX_SUB_CORES,)),
-        ("issue_cycles", "i4"),  # a warp of 32 threads on a narrow SIMD takes several cycles to issue
+        ("fetch_turn", "i8", (MAX_SUB_CORES,)),
+        ("issue_cycles", "i8"),  # a warp of 32 threads on a narrow SIMD takes several cycles to issue
         ("scheduler_free", "i8", (MAX_SCHEDULERS,)),
-        ("cause", "i4", (MAX_SCHEDULERS,)),  # what each scheduler did in the last cycle, and for which instruction
-        ("cause_pc", "i4", (MAX_SCHEDULERS,)),
-        ("policy_waits", "i4"),  # a policy held back warps that could issue
+        ("cause", "i8", (MAX_SCHEDULERS,)),  # what each scheduler did in the last cycle, and for which instruction
+        ("cause_pc", "i8", (MAX_SCHEDULERS,)),
+        ("policy_waits", "i8"),  # a policy held back warps that could issue
         ("sequence", "i8"),
         ("ages", "i8"),
         # sets of warp slots
@@ -192,20 +192,20 @@ core_t = np.dtype(
         ("mine", "u8", (MAX_SCHEDULERS,)),
         ("free_collectors", "u8", (MAX_SUB_CORES, 4)),  # by pool
         ("collecting", "u8"),
-        ("pool_of_unit", "i4", (N_UNITS,)),
-        ("unit_copies", "i4", (N_UNITS,)),
+        ("pool_of_unit", "i8", (N_UNITS,)),
+        ("unit_copies", "i8", (N_UNITS,)),
         ("unit_free", "i8", (MAX_SUB_CORES, N_UNITS, MAX_COPIES)),
         ("bank_written", "i8", (MAX_SUB_CORES, MAX_BANKS)),  # last cycle a write took the bank
         ("bank_read", "i8", (MAX_SUB_CORES, MAX_BANKS)),
         ("slots", slot_t, (MAX_WARPS,)),
         ("pending", "u1", (MAX_WARPS, N_REGISTERS)),
         ("ops", op_t, (MAX_OPS,)),
-        ("free_op", "i4"),
-        ("wheel", "i4", (WHEEL,)),
+        ("free_op", "i8"),
+        ("wheel", "i8", (WHEEL,)),
         ("wheel_used", "u8", (WHEEL // 64,)),
         ("collector", collector_t, (MAX_COLLECTORS,)),
-        ("collector_pool", "i4", (MAX_COLLECTORS,)),
-        ("sub_core_of", "i4", (MAX_WARPS,)),
+        ("collector_pool", "i8", (MAX_COLLECTORS,)),
+        ("sub_core_of", "i8", (MAX_WARPS,)),
         # counters (see machine/counters.py)
         ("instructions", "i8"),
         ("thread_instructions", "i8"),
@@ -239,7 +239,7 @@ core_t = np.dtype(
         ("round_trip_cycles", "i8"),
         # load/store unit and first-level memory
         ("ldst_queue", fifo_t(64)),
-        ("ldst_blocked", "i4"),  # why the head cannot go on, a Failure
+        ("ldst_blocked", "i8"),  # why the head cannot go on, a Failure
         ("shared_busy", "i8"),
         ("inject", fifo_t(256)),
         ("responses", fifo_t(1024)),
@@ -249,12 +249,12 @@ core_t = np.dtype(
         ("l1t", cache_t(MAX_L1_LINES)),
         ("mshr", mshr_t),
         # CTAs
-        ("cta_limit", "i4"),
-        ("resident", "i4"),
+        ("cta_limit", "i8"),
+        ("resident", "i8"),
         ("free_ctas", "u8"),
-        ("used_threads", "i4"),
-        ("cta_warps_left", "i4", (MAX_CTAS,)),
-        ("slot_of", "i4", (MAX_CTAS, 32)),
+        ("used_threads", "i8"),
+        ("cta_warps_left", "i8", (MAX_CTAS,)),
+        ("slot_of", "i8", (MAX_CTAS, 32)),
         ("n_stall", "i8", (MAX_SCHEDULERS, N_STALLS)),
         ("ctas", cta_t, (MAX_CTAS,)),
     ],

@@ -27,20 +27,20 @@ class Memory(IntEnum):
 
 timing_t = np.dtype(
     [
-        ("unit", "i4"),
-        ("latency", "i4"),
-        ("initiation", "i4"),
-        ("memory", "i4"),
-        ("is_store", "i4"),
-        ("is_atomic", "i4"),
-        ("waits_for", "i4"),  # Pending: what a register that this instruction writes waits for
-        ("is_branch", "i4"),
-        ("is_fence", "i4"),
-        ("is_barrier", "i4"),
-        ("sources", "i4"),
-        ("destinations", "i4"),
-        ("source", "i4", (MAX_SOURCES,)),
-        ("destination", "i4", (MAX_DESTINATIONS,)),
+        ("unit", "i8"),
+        ("latency", "i8"),
+        ("initiation", "i8"),
+        ("memory", "i8"),
+        ("is_store", "i8"),
+        ("is_atomic", "i8"),
+        ("waits_for", "i8"),  # Pending: what a register that this instruction writes waits for
+        ("is_branch", "i8"),
+        ("is_fence", "i8"),
+        ("is_barrier", "i8"),
+        ("sources", "i8"),
+        ("destinations", "i8"),
+        ("source", "i8", (MAX_SOURCES,)),
+        ("destination", "i8", (MAX_DESTINATIONS,)),
     ],
     align=True,
 )

@@ -23,14 +23,14 @@ class LineState(IntEnum):
 line_t = np.dtype(
     [
         ("tag", "i8"),
-        ("state", "i4"),
+        ("state", "i8"),
         ("sectors", "u4"),  # valid 32-byte sectors
         ("pending", "u4"),  # sectors on their way
         ("dirty", "u4"),
         ("used", "i8"),
         ("filled", "i8"),
-        ("prefetched", "i4"),
-        ("owner", "i4"),
+        ("prefetched", "i8"),
+        ("owner", "i8"),
     ],
     align=True,
 )
@@ -41,18 +41,18 @@ def cache_t(max_lines: int) -> np.dtype:
     """The record of a cache of at most that many lines."""
     return np.dtype(
         [
-            ("enabled", "i4"),
-            ("sets", "i4"),
-            ("ways", "i4"),
-            ("line_bytes", "i4"),
-            ("sector_bytes", "i4"),
-            ("hashed", "i4"),
-            ("fifo", "i4"),  # replace the oldest filled instead of the least recently used
-            ("on_fill", "i4"),  # a miss takes a line only when its data come
-            ("write_policy_global", "i4"),
-            ("write_policy_local", "i4"),
-            ("write_allocate", "i4"),
-            ("hit_latency", "i4"),
+            ("enabled", "i8"),
+            ("sets", "i8"),
+            ("ways", "i8"),
+            ("line_bytes", "i8"),
+            ("sector_bytes", "i8"),
+            ("hashed", "i8"),
+            ("fifo", "i8"),  # replace the oldest filled instead of the least recently used
+            ("on_fill", "i8"),  # a miss takes a line only when its data come
+            ("write_policy_global", "i8"),
+            ("write_policy_local", "i8"),
+            ("write_allocate", "i8"),
+            ("hit_latency", "i8"),
             ("clock", "i8"),
             ("line", line_t, (max_lines,)),
         ],

@@ -13,19 +13,19 @@ NO_ENTRY = -1
 NOBODY = -1
 
 entry_t = np.dtype(
-    [("address", "i8"), ("waiting", "i4"), ("first", "i4"), ("last", "i4"), ("way", "i4")], align=True
+    [("address", "i8"), ("waiting", "i8"), ("first", "i8"), ("last", "i8"), ("way", "i8")], align=True
 )
-waiter_t = np.dtype([("token", "i4"), ("next", "i4")], align=True)
+waiter_t = np.dtype([("token", "i8"), ("next", "i8")], align=True)
 mshr_t = np.dtype(
     [
-        ("entries", "i4"),
-        ("merges", "i4"),
-        ("used", "i4"),
-        ("free_waiter", "i4"),
-        ("slot", "i4", (512,)),  # hash table of entry numbers, open addressing
+        ("entries", "i8"),
+        ("merges", "i8"),
+        ("used", "i8"),
+        ("free_waiter", "i8"),
+        ("slot", "i8", (512,)),  # hash table of entry numbers, open addressing
         ("entry", entry_t, (MAX_ENTRIES,)),
         ("waiter", waiter_t, (MAX_WAITERS,)),
-        ("free_entry", "i4", (MAX_ENTRIES,)),
+        ("free_entry", "i8", (MAX_ENTRIES,)),
     ],
     align=True,
 )

@@ -15,8 +15,12 @@ for _bit in range(62):
 
 
 def port_set_t(ports: int) -> np.dtype:
-    """A set of port numbers below `ports`, as a record: a bit for each."""
-    return np.dtype([("words", "i8", (-(-ports // WORD_BITS),))], align=True)
+    """A set of port numbers below `ports`, as a record: a bit for each. `used` words are enough for the ports there are."""
+    return np.dtype([("used", "i4"), ("words", "i8", (words_for(ports),))], align=True)
+
+
+def words_for(ports: int) -> int:
+    return -(-ports // WORD_BITS)
 
 
 @compiled
@@ -40,11 +44,11 @@ def next_port(ports, after):
     """The first port of a set that follows `after`, going round; NOTHING if the set is empty."""
     word = after >> 5
     mask = ports.words[word] & ~((2 << (after & 31)) - 1)
-    for _ in range(ports.words.size + 1):
+    for _ in range(ports.used + 1):
         if mask != 0:
             return word * WORD_BITS + lowest(mask)
         word += 1
-        if word == ports.words.size:
+        if word == ports.used:
             word = 0
         mask = ports.words[word]
     return NOTHING

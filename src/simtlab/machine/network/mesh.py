@@ -184,10 +184,15 @@ def receive(network, destination):
 
 @compiled
 def take(network, destination):
-    """Remove and give the packet that `receive` shows. Its room can be used from the next tick on."""
+    """Remove and give the packet that `receive` shows. Its room can be used from the next tick on.
+
+    If the packet behind it is complete already, that is news: the next cycle is an event.
+    """
     number = release(network.ejection[destination])
     if network.output[MAX_LINKS + destination].wanted != 0:
         wake_at(network.alarm, MAX_LINKS + destination, network.alarm.now + 1)
+    if complete(network.ejection[destination], network.alarm.now) != NOTHING:
+        network.alarm.first = min(network.alarm.first, network.alarm.now + 1)
     return number
 
 
@@ -195,7 +200,7 @@ def take(network, destination):
 def next_event(network, cycle):
     """The first cycle, from this one on, whose tick could move something or complete a packet; FAR_FUTURE if there is none.
 
-    What has arrived and was not taken is no event.
+    A packet that lies untaken is no event.
     """
     return max(network.alarm.first, cycle)
 

@@ -1,0 +1,62 @@
+"""Launches on a machine: the functional launch's services and faults, on a machine's CTAs."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simtlab.execute.state import Outcome
+from simtlab.host.faults import explain_deadlock, explain_fault
+from simtlab.machine.machine import Machine, TimedRun
+from simtlab.program.program import Program
+
+if TYPE_CHECKING:
+    from simtlab.host.gpu import Gpu
+    from simtlab.host.services import Services
+
+
+class ResidentCta:
+    """A CTA in a core, as services and faults look at one."""
+
+    def __init__(self, cta: Any, launch: Any):
+        self.cta = cta
+        warps = int(cta.n_warps)
+        self.local = _bytes_at(int(cta.local), 32 * warps * int(launch.local_bytes))
+        self.shared = _bytes_at(int(cta.shared_window.host), int(launch.shared_bytes))
+
+
+class MachineWorker:
+    """The machine's one worker."""
+
+    def __init__(self, record: Any, instructions: int):
+        self.record = [record]
+        self.windows = _bytes_at(int(record.windows), instructions * 48)
+
+
+class Trouble:
+    """What a machine's run gives to those who explain faults."""
+
+    def __init__(self, cta: ResidentCta, worker: MachineWorker):
+        self.faults = [(cta, worker)]
+
+
+def launch_on(machine: Machine, gpu: Gpu, program: Program, launch: np.ndarray, services: Services) -> TimedRun:
+    """Run a prepared launch on the machine."""
+
+    def serve(cta: Any, worker: Any) -> None:
+        services.serve(ResidentCta(cta, launch[0]), MachineWorker(worker, len(program.code)))  # type: ignore[arg-type]
+
+    def give_up(outcome: Outcome, ctas: list[Any], worker: Any) -> None:
+        resident = [ResidentCta(cta, launch[0]) for cta in ctas]
+        if outcome == Outcome.FAULT:
+            trouble: Any = Trouble(resident[0], MachineWorker(worker, len(program.code)))
+            raise explain_fault(gpu, program, trouble, services)
+        raise explain_deadlock(program, resident)  # type: ignore[arg-type]
+
+    return machine.run(program, launch, serve, give_up)
+
+
+def _bytes_at(address: int, size: int) -> np.ndarray:
+    return np.frombuffer((ctypes.c_uint8 * size).from_address(address), np.uint8) if size else np.zeros(0, np.uint8)
