@@ -5,7 +5,7 @@ import pytest
 
 from simtlab.machine.fifo import NOTHING
 from simtlab.machine.memory import dram
-from simtlab.machine.request import Kind, new_pool
+from simtlab.machine.request import Kind, new_requests
 
 GDDR5 = {  # CAPS Table III; what it leaves open from GPGPU-Sim's GTX 480 configuration
     "banks": 16, "bank_groups": 4, "t_ccd": 2, "t_ccdl": 3, "t_rrd": 6, "t_rcd": 12, "t_ras": 28, "t_rp": 12, "t_rc": 40,
@@ -27,7 +27,7 @@ class Channel:
         self.timing = timing | changes
         self.record = dram.new_channels(1)[0]
         dram.configure(self.record, self.timing)
-        _, self.requests = new_pool(4096)
+        self.requests = new_requests()[0]
         self.used = 0
         self.log = []
         self.is_logging = True
@@ -35,7 +35,7 @@ class Channel:
 
     def request(self, bank=0, row=0, kind=Kind.READ, n_bytes=None):
         number, self.used = self.used, self.used + 1
-        request = self.requests[number]
+        request = self.requests.entry[number]
         request.bank, request.row, request.kind = bank, row, kind
         request.bytes = n_bytes or self.timing["access_bytes"]
         return number

@@ -5,7 +5,7 @@ import pytest
 
 from simtlab.errors import SimtlabError
 from simtlab.machine.memory.address_map import address_of, locate, new_map
-from simtlab.machine.request import new_pool
+from simtlab.machine.request import new_requests
 
 FERMI = {"slices": 12, "channels": 6, "banks": 16, "row_bytes": 4096}
 DYNCTA = {"slices": 8, "channels": 8, "banks": 4, "row_bytes": 2048}
@@ -14,13 +14,13 @@ HASHES = [{}, {"hash_banks": True}, {"hash_slices": True}, {"hash_banks": True, 
 MAPS = [pytest.param(base | hashes, id=f"{name}-{'-'.join(hashes) or 'plain'}")
         for name, base in (("fermi", FERMI), ("dyncta", DYNCTA), ("one", ONE)) for hashes in HASHES]  # fmt: skip
 
-_, requests = new_pool(1)
+requests = new_requests()[0]
 
 
 def place(map, address):
-    requests[0].address = address
+    requests.entry[0].address = address
     locate(map, requests, 0)
-    request = requests[0]
+    request = requests.entry[0]
     return int(request.slice), int(request.bank), int(request.row), int(request.column)
 
 
@@ -60,9 +60,9 @@ def test_256_byte_blocks_go_round_the_channels_then_to_their_other_slices():
     slices = [place(map, 256 * block)[0] for block in range(14)]
     assert slices == [0, 2, 4, 6, 8, 10, 1, 3, 5, 7, 9, 11, 0, 2]
     assert place(map, 255)[0] == 0
-    assert int(requests[0].channel) == 0
+    assert int(requests.entry[0].channel) == 0
     assert place(map, 256 * 7)[0] == 3
-    assert int(requests[0].channel) == 1
+    assert int(requests.entry[0].channel) == 1
 
 
 @pytest.mark.parametrize("settings", MAPS)

@@ -7,7 +7,7 @@ import sys
 from types import ModuleType
 
 from simtlab.machine.fifo import NOTHING
-from simtlab.machine.request import new_pool
+from simtlab.machine.request import new_requests
 
 POOL = 8192
 
@@ -17,13 +17,13 @@ class Traffic:
 
     def __init__(self, kind: ModuleType, network):
         self.kind, self.network = kind, network[0]
-        self.requests = new_pool(POOL)[1]
+        self.requests = new_requests()[0]
         self.sent: list[tuple[int, int, int, int]] = []  # cycle, source, destination, flits; the place is the packet's number
         self.received: list[tuple[int, int, int]] = []  # cycle, destination, number
 
     def send(self, source, destination, flits, cycle) -> bool:
         number = len(self.sent)
-        self.requests[number].destination, self.requests[number].flits = destination, flits
+        self.requests.entry[number].destination, self.requests.entry[number].flits = destination, flits
         accepted = self.kind.send(self.network, self.requests, number, source, cycle)
         if accepted:
             self.sent.append((cycle, source, destination, flits))

@@ -69,7 +69,7 @@ def release_complete(cta, code):
         for w in range(cta.n_warps):
             if (barrier.waiting >> np.uint32(w)) & np.uint32(1):
                 warp = cta.warps[w]
-                give_result(barrier, warp, code[warp.pc])
+                give_result(barrier, warp, code.row[warp.pc])
                 warp.status = RUNNING
                 warp.pc += 1
         barrier.arrived, barrier.count, barrier.all, barrier.any = 0, 0, 0, 0

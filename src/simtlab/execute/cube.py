@@ -5,6 +5,7 @@ import numpy as np
 from simtlab.compiled import compiled
 
 HALF_PLACES = 20  # of a face's normalised coordinates the centre has this many places on either side
+SMALLEST = 2.0**-126  # a smaller quotient is zero
 
 
 @compiled
@@ -43,4 +44,5 @@ def face_coordinate(face, axis, x, y, z):
     middle = np.int64(1) << HALF_PLACES
     if not 0 < largest < np.inf:
         return middle
-    return np.int64(np.floor(along(face, axis, x, y, z) / largest * middle)) + middle
+    quotient = along(face, axis, x, y, z) / largest
+    return middle if abs(quotient) < SMALLEST else np.int64(np.floor(quotient * middle)) + middle

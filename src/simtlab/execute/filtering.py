@@ -9,7 +9,7 @@ exponent is a multiple of four, and the result is rounded half away from zero. N
 
 import numpy as np
 
-from simtlab.compiled import compiled
+from simtlab.compiled import compiled, load_i64, store_i64
 from simtlab.execute.image import NO_TEXEL, Format, component, signed
 
 U8, S8, U16, S16 = int(Format.U8), int(Format.S8), int(Format.U16), int(Format.S16)
@@ -28,7 +28,8 @@ def weigh(weights, fx, fy, fz):
     if fz:
         weigh_plane(weights, 4, fz, fx, fy)
     else:
-        weights[4:8] = UNUSED
+        for k in range(4, CORNERS):
+            store_i64(weights + 8 * k, UNUSED)
 
 
 @compiled
@@ -37,10 +38,11 @@ def weigh_plane(weights, first, weight, fx, fy):
     left = weight - right
     lower_right = (right * fy + 128) >> 8
     lower_left = (left * fy + 127) >> 8
-    weights[first] = left - lower_left
-    weights[first + 1] = right - lower_right if fx else UNUSED
-    weights[first + 2] = lower_left if fy else UNUSED
-    weights[first + 3] = lower_right if fx and fy else UNUSED
+    plane = weights + 8 * first
+    store_i64(plane, left - lower_left)
+    store_i64(plane + 8, right - lower_right if fx else UNUSED)
+    store_i64(plane + 16, lower_left if fy else UNUSED)
+    store_i64(plane + 24, lower_right if fx and fy else UNUSED)
 
 
 @compiled
@@ -51,9 +53,9 @@ def blend(places, weights, offset, format):
     size = 1 if format == U8 or format == S8 else 2
     total = np.int64(0)
     for k in range(CORNERS):
-        if weights[k] > 0 and places[k] != NO_TEXEL:
-            bits = component(places[k] + offset, size)
-            total += weights[k] * (bits if format == U8 or format == U16 else signed(bits, size))
+        if load_i64(weights + 8 * k) > 0 and load_i64(places + 8 * k) != NO_TEXEL:
+            bits = component(load_i64(places + 8 * k) + offset, size)
+            total += load_i64(weights + 8 * k) * (bits if format == U8 or format == U16 else signed(bits, size))
     if format == U8:
         return ratio((total * 257 + 128) >> 8, 65535)
     if format == U16:
@@ -89,9 +91,9 @@ def blend_floats(places, weights, offset, format):
 @compiled
 def texel_bits(places, k, offset, format):
     """A texel's bits; border texels are zero."""
-    if places[k] == NO_TEXEL:
+    if load_i64(places + 8 * k) == NO_TEXEL:
         return np.int64(0)
-    return component(places[k] + offset, 2 if format == F16 else 4)
+    return component(load_i64(places + 8 * k) + offset, 2 if format == F16 else 4)
 
 
 @compiled
@@ -112,9 +114,9 @@ def mantissa_of(bits, format):
 def largest_exponent(places, weights, first, offset, format):
     largest, special = np.int64(1), 31 if format == F16 else 255
     for k in range(first, first + 4):
-        if weights[k] != UNUSED:
+        if load_i64(weights + 8 * k) != UNUSED:
             exponent = exponent_of(texel_bits(places, k, offset, format), format)
-            if weights[k] > 0 or exponent == special:
+            if load_i64(weights + 8 * k) > 0 or exponent == special:
                 largest = max(largest, exponent)
     return largest
 
@@ -124,10 +126,10 @@ def plane_sum(places, weights, first, offset, format, top):
     """The weighted sum of a plane's texels, in units of 2**-12 of the last place of the largest exponent."""
     total = np.int64(0)
     for k in range(first, first + 4):
-        if weights[k] > 0:
+        if load_i64(weights + 8 * k) > 0:
             bits = texel_bits(places, k, offset, format)
             cut = min(top - exponent_of(bits, format), 40)
-            term = ((mantissa_of(bits, format) << GUARD_BITS) >> cut) * weights[k]
+            term = ((mantissa_of(bits, format) << GUARD_BITS) >> cut) * load_i64(weights + 8 * k)
             total += -term if bits >> (15 if format == F16 else 31) & 1 else term
     return total
 
@@ -140,7 +142,10 @@ def move(value, places):
 @compiled
 def all_negative(places, weights, offset, format):
     for k in range(CORNERS):
-        if weights[k] != UNUSED and not texel_bits(places, k, offset, format) >> (15 if format == F16 else 31) & 1:
+        if (
+            load_i64(weights + 8 * k) != UNUSED
+            and not texel_bits(places, k, offset, format) >> (15 if format == F16 else 31) & 1
+        ):
             return False
     return True
 
@@ -150,7 +155,7 @@ def blend_special(places, weights, offset, format):
     """Infinities and NaNs in the footprint."""
     positive = negative = False
     for k in range(CORNERS):
-        if weights[k] != UNUSED:
+        if load_i64(weights + 8 * k) != UNUSED:
             bits = texel_bits(places, k, offset, format)
             if exponent_of(bits, format) == (31 if format == F16 else 255):
                 if bits & (0x3FF if format == F16 else 0x7FFFFF):
@@ -166,10 +171,8 @@ def blend_special(places, weights, offset, format):
 
 @compiled
 def bit_length(value):
-    length = 0
-    while value >> length:
-        length += 1
-    return length
+    """Of a positive number below 2**53, read off the exponent it has as a double."""
+    return (np.float64(value).view(np.int64) >> 52) - 1022
 
 
 @compiled

@@ -148,7 +148,7 @@ class GridRun:
     def _step(self, worker: Worker, slot: Slot) -> Outcome:
         """Run the slot until something other than a request to the host comes up."""
         while True:
-            outcome = Outcome(run_ctas(self.launch[0], self.program.code, worker.record[0], slot.record[0]))
+            outcome = Outcome(run_ctas(self.launch[0], self.program.table[0], worker.record[0], slot.record[0]))
             if outcome != Outcome.SERVICE:
                 return outcome
             with self.lock:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simtlab.compiled import compiled, load_i64, load_u32, store_u32
+from simtlab.compiled import compiled, load_i64, load_u32, store_i64, store_u32
 from simtlab.execute.coordinates import OUTSIDE, clamp_to_edge, scaled, texel_coordinate, texel_index
 from simtlab.execute.cube import as_float, face_coordinate, face_of
 from simtlab.execute.filtering import CORNERS, UNUSED, blend, ratio, weigh, widen_half
@@ -44,7 +44,8 @@ __all__ = ["surface", "texture"]
 @compiled
 def texture(launch, worker, warp, ins, pc, mask):
     """Fetch for the lanes of `mask`. False if a handle was bad; the worker then knows why."""
-    places, weights = np.empty(CORNERS, np.int64), np.empty(CORNERS, np.int64)
+    room = np.empty(2 * CORNERS, np.int64)  # compiled code counts references to arrays, so its address goes round instead
+    places, weights = room.ctypes.data, room.ctypes.data + 8 * CORNERS
     for lane in range(32):
         if np.int64(mask) >> lane & 1:
             handle = ins.operands[HANDLE_AT]
@@ -58,6 +59,7 @@ def texture(launch, worker, warp, ins, pc, mask):
                 if ins.operands[channel] >= 0:
                     bits = fetch(image, channel, filtered, places, weights)
                     store_u32(warp.window + ins.operands[channel] + 4 * lane, np.uint32(bits))
+    room[0] = NO_TEXEL  # the room lives until here
     return True
 
 
@@ -91,7 +93,7 @@ def place_texels(image, warp, ins, lane, places, weights):
     if first or geometry == THREE_D:
         z = coordinate_bits(warp, ins, lane, 0 if first else 2)
     if ins.detail >> 6 & 1:
-        places[0] = indexed(image, x, y, z)
+        store_i64(places, indexed(image, x, y, z))
         return False
     x = texel_coordinate(image, 0, x)
     y = y if flat else texel_coordinate(image, 1, y)
@@ -128,14 +130,14 @@ def surround(image, x, y, z, places, weights):
     x, y, z = clamp_to_edge(image, 0, x), clamp_to_edge(image, 1, y), clamp_to_edge(image, 2, z)
     weigh(weights, x & 255, y & 255, z & 255)
     for k in range(CORNERS):
-        if weights[k] != UNUSED:
+        if load_i64(weights + 8 * k) != UNUSED:
             column = texel_index(image, 0, (x >> 8) + (k & 1))
             row = texel_index(image, 1, (y >> 8) + (k >> 1 & 1))
             deep = texel_index(image, 2, (z >> 8) + (k >> 2))
             if column == OUTSIDE or row == OUTSIDE or deep == OUTSIDE:
-                places[k] = NO_TEXEL
+                store_i64(places + 8 * k, NO_TEXEL)
             else:
-                places[k] = texel_at(image, column, row, deep)
+                store_i64(places + 8 * k, texel_at(image, column, row, deep))
 
 
 @compiled
@@ -146,9 +148,10 @@ def fetch(image, channel, filtered, places, weights):
     size, format = load_i64(image + COMPONENT_BYTES), load_i64(image + FORMAT)
     if filtered:
         return blend(places, weights, channel * size, format)
-    if places[0] == NO_TEXEL:
+    place = load_i64(places)
+    if place == NO_TEXEL:
         return np.int64(0)
-    bits = component(places[0] + channel * size, size)
+    bits = component(place + channel * size, size)
     if format == F16:
         return widen_half(bits)
     is_signed = format == S8 or format == S16

@@ -31,7 +31,7 @@ def run_warp(launch, code, worker, cta, warp, quantum):
         if warp.pc == warp.reconverge:
             pop(warp)
             continue
-        ins = code[warp.pc]
+        ins = code.row[warp.pc]
         executed += 1
         outcome = execute(launch, code, worker, cta, warp, ins, warp.pc, lanes_of(warp, ins), executed)
     warp.executed += executed
@@ -134,7 +134,7 @@ def transfer(launch, code, worker, warp, ins, pc, mask):
 
 @compiled
 def call(code, worker, warp, ins, pc, mask, target, frame_bytes):
-    if warp.window + ins.window_bytes + code[target].window_bytes > warp.registers_end:
+    if warp.window + ins.window_bytes + code.row[target].window_bytes > warp.registers_end:
         report(worker, warp, ins, pc, lowest_lane(mask), 0, STACK_OVERFLOW)
         return OUT_FAULT
     enter(warp, mask, target, frame_bytes, ins.window_bytes)

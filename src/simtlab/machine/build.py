@@ -11,11 +11,10 @@ from simtlab.machine.core.state import Unit, WarProtection, core_t
 from simtlab.machine.memory import address_map, cache, dram, mshr
 from simtlab.machine.memory.l1 import WritePolicy
 from simtlab.machine.network import crossbar
-from simtlab.machine.request import new_pool
+from simtlab.machine.request import new_requests
 from simtlab.machine.state import gpu_t, slice_t
 from simtlab.program.context import fill_lanes
 
-REQUESTS = 1 << 16
 WRITE_POLICIES = {
     "write-through": WritePolicy.WRITE_THROUGH,
     "write-evict": WritePolicy.WRITE_EVICT,
@@ -40,7 +39,6 @@ class Records:
     slices: np.ndarray
     channels: np.ndarray
     networks: np.ndarray
-    pool: np.ndarray
     requests: np.ndarray
 
 
@@ -61,10 +59,10 @@ def build(config: MachineConfig) -> Records:
         ((config.clusters, config.l2.slices), (config.l2.slices, config.clusters))
     ):
         crossbar.configure(networks[direction], _network_settings(config, sources, destinations))
-    pool, requests = new_pool(REQUESTS)
+    requests = new_requests()
     gpu = np.zeros(1, gpu_t).view(np.recarray)
     _configure_gpu(gpu[0], config)
-    return Records(gpu, cores, slices, channels, networks, pool, requests)
+    return Records(gpu, cores, slices, channels, networks, requests)
 
 
 def _configure_gpu(gpu: Any, config: MachineConfig) -> None:

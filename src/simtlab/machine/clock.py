@@ -25,7 +25,7 @@ ATOMIC_BYTES = 32  # the most an atomic's answer carries
 
 
 @compiled
-def run(gpu, cores, slices, channels, networks, code, timing, pool, requests):
+def run(gpu, cores, slices, channels, networks, code, timing, requests):
     """Run until the grid is done, `gpu.until` is reached, or something needs the host."""
     while gpu.cycle < gpu.until:
         gpu.cycle += 1
@@ -33,12 +33,12 @@ def run(gpu, cores, slices, channels, networks, code, timing, pool, requests):
             dispatch(gpu, cores, timing)
         for c in range(gpu.cores):
             if gpu.wake[c] <= gpu.cycle:
-                tick_core(gpu, cores[c], code, timing, pool, requests)
+                tick_core(gpu, cores[c], code, timing, requests)
                 notice_finished(gpu, cores[c])
-        tick_memory(gpu, cores, slices, channels, networks, pool, requests)
+        tick_memory(gpu, cores, slices, channels, networks, requests)
         if gpu.outcome != SPENT:
             return gpu.outcome
-        if gpu.finished_ctas == gpu.launch.n_ctas and pool.used == 0:
+        if gpu.finished_ctas == gpu.launch.n_ctas and requests.used == 0:
             return DONE
         if gpu.jump:
             jump(gpu, min(next_event(gpu, slices, channels, networks) - 1, gpu.until))
@@ -106,17 +106,17 @@ def notice_finished(gpu, core):
 
 
 @compiled
-def tick_memory(gpu, cores, slices, channels, networks, pool, requests):
+def tick_memory(gpu, cores, slices, channels, networks, requests):
     """The other clock domains catch up with the core clock."""
     while gpu.network.cycle < gpu.cycle * gpu.network.khz // gpu.core_khz:
         gpu.network.cycle += 1
         tick_network(gpu, cores, slices, networks, requests)
     while gpu.l2.cycle < gpu.cycle * gpu.l2.khz // gpu.core_khz:
         gpu.l2.cycle += 1
-        tick_slices(gpu, slices, channels, pool, requests)
+        tick_slices(gpu, slices, channels, requests)
     while gpu.dram.cycle < gpu.cycle * gpu.dram.khz // gpu.core_khz:
         gpu.dram.cycle += 1
-        tick_channels(gpu, slices, channels, pool, requests)
+        tick_channels(gpu, slices, channels, requests)
 
 
 @compiled
@@ -145,7 +145,7 @@ def inject(gpu, cores, network, requests, cluster):
         if gpu.injecting[c] == 0:
             continue
         number = front(cores[c].inject)
-        request = requests[number]
+        request = requests.entry[number]
         locate(gpu.map, requests, number)
         request.destination = request.slice
         carries = request.bytes if request.kind == WRITE or request.kind == WRITE_BACK or request.kind == ATOMIC else 0
@@ -163,9 +163,9 @@ def inject(gpu, cores, network, requests, cluster):
 def reply(gpu, slice, network, requests):
     """An answer whose data are there leaves the slice."""
     number = front(slice.output)
-    if number == NOTHING or requests[number].ready > gpu.l2.cycle:
+    if number == NOTHING or requests.entry[number].ready > gpu.l2.cycle:
         return
-    request = requests[number]
+    request = requests.entry[number]
     request.destination = request.core // gpu.cores_per_cluster
     carries = 0 if request.kind == WRITE else min(request.bytes, ATOMIC_BYTES) if request.kind == ATOMIC else request.bytes
     request.flits = (gpu.header_bytes + carries + gpu.flit_bytes - 1) // gpu.flit_bytes
@@ -191,7 +191,7 @@ def deliver_to_core(gpu, cores, network, requests, cluster):
     number = receive(network, cluster)
     if number == NOTHING:
         return
-    c = requests[number].core
+    c = requests.entry[number].core
     if push(cores[c].responses, number):
         take(network, cluster)
         gpu.wake[c] = min(gpu.wake[c], gpu.cycle + 1)
@@ -200,15 +200,15 @@ def deliver_to_core(gpu, cores, network, requests, cluster):
 
 
 @compiled
-def tick_slices(gpu, slices, channels, pool, requests):
+def tick_slices(gpu, slices, channels, requests):
     for s in range(gpu.slices):
         if gpu.busy_slices[s]:
-            tick_slice(gpu, slices[s], channels[slices[s].channel], pool, requests)
+            tick_slice(gpu, slices[s], channels[slices[s].channel], requests)
             gpu.busy_slices[s] = is_busy(slices[s])
 
 
 @compiled
-def tick_channels(gpu, slices, channels, pool, requests):
+def tick_channels(gpu, slices, channels, requests):
     """DRAM channels with something to do; finished reads go back to their slices, finished writes are over."""
     for k in range(gpu.channels):
         if next_in_dram(channels[k], gpu.dram.cycle) > gpu.dram.cycle:
@@ -216,10 +216,10 @@ def tick_channels(gpu, slices, channels, pool, requests):
         tick_dram(channels[k], requests, gpu.dram.cycle)
         number = finished(channels[k], requests, gpu.dram.cycle)
         while number != NOTHING:
-            if requests[number].kind == WRITE_BACK:
-                end(pool, requests, number)
+            if requests.entry[number].kind == WRITE_BACK:
+                end(requests, number)
             else:
-                s = requests[number].slice
+                s = requests.entry[number].slice
                 push(slices[s].fills, number)
                 gpu.busy_slices[s] = 1
             number = finished(channels[k], requests, gpu.dram.cycle)

@@ -100,13 +100,13 @@ class Machine:
             gpu.until = gpu.cycle + STRETCH
             gpu.outcome = Outcome.SPENT
             outcome = Outcome(
-                run_clock(gpu, records.cores, records.slices, records.channels, records.networks, program.code, timing,
-                          records.pool[0], records.requests)
+                run_clock(gpu, records.cores, records.slices, records.channels, records.networks, program.table[0],
+                          timing[0], records.requests[0])
             )  # fmt: skip
             if outcome == Outcome.DONE:
                 break
             if outcome == Outcome.SERVICE:
-                self._serve(serve, timing)
+                self._serve(serve, timing[0])
                 outcome = Outcome.FAULT if gpu.worker.fault != FaultCode.NONE else Outcome.SPENT
             if outcome == Outcome.FAULT:
                 give_up(outcome, [self._cta_at_fault()], gpu.worker)
@@ -137,7 +137,7 @@ class Machine:
         self._own[...] = self.policy.new_state(len(self._own))
         return kept
 
-    def _serve(self, serve: Callable, timing: np.ndarray) -> None:
+    def _serve(self, serve: Callable, timing: Any) -> None:
         gpu = self.records.gpu[0]
         core = self.records.cores[int(gpu.where_core)]
         slot = core.slots[int(gpu.where_slot)]

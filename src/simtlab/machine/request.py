@@ -52,29 +52,35 @@ request_t = np.dtype(
     align=True,
 )
 
-pool_t = np.dtype([("free", "i8"), ("used", "i8"), ("peak", "i8"), ("born", "i8"), ("ended", "i8")], align=True)
+CAPACITY = 1 << 16
+
+# One record with all requests in it: compiled code passes its address around, where an array would cost reference counts.
+requests_t = np.dtype(
+    [("free", "i8"), ("used", "i8"), ("peak", "i8"), ("born", "i8"), ("ended", "i8"), ("entry", request_t, (CAPACITY,))],
+    align=True,
+)
 
 
-def new_pool(capacity: int) -> tuple[np.ndarray, np.ndarray]:
-    """The pool's head and its requests, all free."""
-    pool = np.zeros(1, pool_t).view(np.recarray)
-    requests = np.zeros(capacity, request_t).view(np.recarray)
-    requests["next"] = np.arange(1, capacity + 1)
-    requests["next"][-1] = NOTHING
-    return pool, requests
+def new_requests() -> np.ndarray:
+    """The pool of requests, all free, as an array of length one."""
+    requests = np.zeros(1, requests_t).view(np.recarray)
+    following = requests["entry"]["next"][0]
+    following[:] = np.arange(1, CAPACITY + 1)
+    following[-1] = NOTHING
+    return requests
 
 
 @compiled
-def create(pool, requests):
+def create(requests):
     """A fresh request's number, or NOTHING if the pool is used up."""
-    number = pool.free
+    number = requests.free
     if number == NOTHING:
         return number
-    pool.free = requests[number].next
-    pool.used += 1
-    pool.born += 1
-    pool.peak = max(pool.peak, pool.used)
-    request = requests[number]
+    request = requests.entry[number]
+    requests.free = request.next
+    requests.used += 1
+    requests.born += 1
+    requests.peak = max(requests.peak, requests.used)
     request.next = NOTHING
     request.is_reply = 0
     request.ready = 0
@@ -82,9 +88,9 @@ def create(pool, requests):
 
 
 @compiled
-def end(pool, requests, number):
+def end(requests, number):
     """Give a request back to the pool."""
-    requests[number].next = pool.free
-    pool.free = number
-    pool.used -= 1
-    pool.ended += 1
+    requests.entry[number].next = requests.free
+    requests.free = number
+    requests.used -= 1
+    requests.ended += 1

@@ -4,6 +4,7 @@ from enum import IntEnum
 
 import numpy as np
 
+from simtlab.errors import SimtlabError
 from simtlab.frontend import ast
 from simtlab.isa.shape import DOUBLE, FRAME, NOT_PREDICATE, SINK, WORD, Shape
 from simtlab.program.action import Action
@@ -48,10 +49,18 @@ instruction_t = np.dtype(
 )
 
 
+MAX_INSTRUCTIONS = 1 << 17
+# The instructions as one record: compiled code passes its address around, where an array would cost reference counts.
+code_t = np.dtype([("row", instruction_t, (MAX_INSTRUCTIONS,))])
+
+
 def encode(functions: dict[str, FunctionCode], native: dict[Shape, int]) -> tuple[np.ndarray, np.ndarray]:
-    """The instruction array of all functions and the target table of indirect branches."""
+    """The table of all functions' instructions and the target table of indirect branches."""
     count = sum(len(code.instructions) for code in functions.values())
-    code = np.zeros(count, instruction_t)
+    if count > MAX_INSTRUCTIONS:
+        raise SimtlabError(f"a kernel of {count} instructions is too long; at most {MAX_INSTRUCTIONS} are possible")
+    table = np.zeros(1, code_t).view(np.recarray)  # takes as much memory as is written to
+    code = table["row"][0]
     targets: list[int] = []
     for function in functions.values():
         for k, instruction in enumerate(function.instructions):
@@ -59,7 +68,7 @@ def encode(functions: dict[str, FunctionCode], native: dict[Shape, int]) -> tupl
             _encode_common(row, instruction, function, native)
             _encode_targets(row, instruction, k, function, targets)
             _encode_particular(row, instruction, function, functions)
-    return code.view(np.recarray), np.array(targets or [0], np.int32)
+    return table, np.array(targets or [0], np.int32)
 
 
 def _encode_common(row: np.void, instruction: Lowered, function: FunctionCode, native: dict[Shape, int]) -> None:

@@ -26,7 +26,7 @@ class Program:
     kernel: ast.Function
     module: ast.Module
     functions: dict[str, FunctionCode]
-    code: np.ndarray  # of instruction_t
+    table: np.ndarray  # of code_t: one record with all instructions
     targets: np.ndarray  # of indirect branches
     entries: np.ndarray  # first instruction of each of the module's functions, -1 where the program has it not
     lowered: list[Lowered]  # beside code, entry by entry
@@ -38,6 +38,11 @@ class Program:
     @property
     def name(self) -> str:
         return self.kernel.name
+
+    @property
+    def code(self) -> np.ndarray:
+        """The instructions, of instruction_t."""
+        return self.table["row"][0, : len(self.lowered)].view(np.recarray)
 
     @property
     def registers(self) -> int:
@@ -88,13 +93,13 @@ def build_program(module: ast.Module, kernel: str, addresses: Mapping[str, int])
         first += len(functions[name].instructions)
     lowered = [instruction for code in functions.values() for instruction in code.instructions]
     native = provide({Shape(i.spelling, i.kinds) for i in lowered if i.spelling})
-    code, targets = encode(functions, native)
+    table, targets = encode(functions, native)
     entries = [functions[name].first if name in functions else -1 for name in module.functions]
     return Program(
         kernel=module.functions[kernel],
         module=module,
         functions=functions,
-        code=code,
+        table=table,
         targets=targets,
         entries=np.array(entries, np.int32),
         lowered=lowered,

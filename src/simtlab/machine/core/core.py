@@ -28,17 +28,17 @@ WRITE = int(Kind.WRITE)
 
 
 @compiled
-def tick(gpu, core, code, timing, pool, requests):
+def tick(gpu, core, code, timing, requests):
     """One core cycle."""
     account_for_sleep(gpu, core)
-    take_answers(gpu, core, timing, pool, requests)
+    take_answers(gpu, core, timing, requests)
     write_back(gpu, core, timing)
     if core.detail == 3:
         dispatch(core, timing, gpu.cycle)
         read_operands(core, gpu.cycle)
-    serve(gpu, core, pool, requests)
+    serve(gpu, core, requests)
     issue(gpu, core, code, timing)
-    fetch(gpu, core, timing, pool, requests)
+    fetch(gpu, core, timing, requests)
     core.ticked = gpu.cycle
     core.occupied_warp_cycles += count_bits(core.occupied)
     fall_asleep(gpu, core)
@@ -79,12 +79,12 @@ def fall_asleep(gpu, core):
 
 
 @compiled
-def take_answers(gpu, core, timing, pool, requests):
+def take_answers(gpu, core, timing, requests):
     """One answer from memory a cycle goes where it is waited for."""
     if core.responses.count == 0:
         return
     number = pop(core.responses)
-    request = requests[number]
+    request = requests.entry[number]
     request.returned = gpu.cycle
     gpu.last_progress = gpu.cycle
     if request.kind == WRITE:
@@ -107,7 +107,7 @@ def take_answers(gpu, core, timing, pool, requests):
             answered(gpu, core, request.token)
         core.round_trips += 1
         core.round_trip_cycles += gpu.cycle - request.born
-    end(pool, requests, number)
+    end(requests, number)
 
 
 @compiled

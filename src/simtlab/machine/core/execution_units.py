@@ -54,7 +54,7 @@ def dispatch(core, timing, cycle):
             continue
         number = unit.op
         op = core.ops[number]
-        if begin(core, number, unit.sub_core, timing[op.pc], cycle):
+        if begin(core, number, unit.sub_core, timing.row[op.pc], cycle):
             leave(core, c)
             operands_are_read(core, timing, op.slot)
 
@@ -70,7 +70,7 @@ def operands_are_read(core, timing, w):
         if slot.bloom != 0:
             slot.bloom = np.uint64(0)
             if slot.buffered > 0:
-                check(core, timing[slot.head], w)
+                check(core, timing.row[slot.head], w)
 
 
 @compiled
@@ -81,7 +81,7 @@ def write_back(gpu, core, timing):
     while number != NOTHING:
         following = core.ops[number].next
         op = core.ops[number]
-        row = timing[op.pc]
+        row = timing.row[op.pc]
         if core.detail == 3 and not take_banks(core, op.slot, row, cycle):
             core.write_conflicts += 1
             plan(core, number, cycle + 1)
@@ -110,7 +110,7 @@ def retire(gpu, core, timing, number):
     """The instruction is finished: its registers are there, and its warp may have something to issue again."""
     op = core.ops[number]
     w = op.slot
-    row = timing[op.pc]
+    row = timing.row[op.pc]
     release(core, row, w)
     if row.unit == LDST:
         count_load(core, number, gpu.cycle)
@@ -121,6 +121,6 @@ def retire(gpu, core, timing, number):
     if slot.in_flight == 0:
         core.busy_warp = np.uint64(core.busy_warp & ~bit_of(w))
     if slot.buffered > 0:
-        check(core, timing[slot.head], w)
+        check(core, timing.row[slot.head], w)
     free_op(core, number)
     leave_if_drained(core, w)

@@ -25,7 +25,7 @@ def wanting(core, sub_core, cycle):
 
 
 @compiled
-def fetch(gpu, core, timing, pool, requests):
+def fetch(gpu, core, timing, requests):
     """Each sub-core fetches for one warp: the next in turn."""
     for sub_core in range(core.sub_cores):
         want = wanting(core, sub_core, gpu.cycle)
@@ -35,11 +35,11 @@ def fetch(gpu, core, timing, pool, requests):
         later = np.uint64(want >> np.uint64(turn)) if turn < 64 else np.uint64(0)
         w = turn + lowest_bit(later) if later != 0 else lowest_bit(want)
         core.fetch_turn[sub_core] = w + 1
-        fetch_for(gpu, core, timing, pool, requests, w)
+        fetch_for(gpu, core, timing, requests, w)
 
 
 @compiled
-def fetch_for(gpu, core, timing, pool, requests, w):
+def fetch_for(gpu, core, timing, requests, w):
     """Read the cache line of the warp's next instruction: decoded instructions on a hit, a request on a miss."""
     slot = core.slots[w]
     address = CODE_BASE + slot.head * INSTRUCTION_BYTES
@@ -52,7 +52,7 @@ def fetch_for(gpu, core, timing, pool, requests, w):
         slot.buffered = min(core.fetch_width, left_in_line, gpu.n_instructions - slot.head)
         look_at_head(core, timing, w)
         return
-    if no_room(core, pool):
+    if no_room(core, requests):
         return
     core.fetching = np.uint64(core.fetching | bit_of(w))
     if way != NO_WAY:
@@ -64,7 +64,7 @@ def fetch_for(gpu, core, timing, pool, requests, w):
         return
     line = address // cache.line_bytes * cache.line_bytes
     reserve(cache, way, address, np.uint32(1))
-    send(gpu, core, pool, requests, INSTRUCTION, line, cache.line_bytes, w, -1)
+    send(gpu, core, requests, INSTRUCTION, line, cache.line_bytes, w, -1)
 
 
 @compiled

@@ -20,7 +20,7 @@ def look_at_head(core, timing, w):
         core.unit_of_head[unit] = np.uint64(core.unit_of_head[unit] & keep)
     slot = core.slots[w]
     if slot.buffered > 0:
-        row = timing[slot.head]
+        row = timing.row[slot.head]
         core.unit_of_head[row.unit] = np.uint64(core.unit_of_head[row.unit] | bit)
         core.buffered = np.uint64(core.buffered | bit)
         check(core, row, w)

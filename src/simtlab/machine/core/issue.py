@@ -140,7 +140,7 @@ def issue_warp(gpu, core, code, timing, w):
     """Carry out the warp's next instruction and start it on its way through the pipeline."""
     slot = core.slots[w]
     pc = slot.head
-    row, ins = timing[pc], code[pc]
+    row, ins = timing.row[pc], code.row[pc]
     cta = core.ctas[slot.cta]
     warp = cta.warps[slot.warp]
     mask = lanes_of(warp, ins)
@@ -176,7 +176,7 @@ def start(gpu, core, timing, w, mask, ins, warp):
     """Take a record for the instruction and send it to a collector, or straight to its unit."""
     slot = core.slots[w]
     pc = slot.head
-    row = timing[pc]
+    row = timing.row[pc]
     number = new_op(core)
     op = core.ops[number]
     op.slot, op.pc, op.unit, op.memory = w, pc, row.unit, row.memory

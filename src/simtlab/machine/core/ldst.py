@@ -26,7 +26,7 @@ def offer(core, number):
 
 
 @compiled
-def serve(gpu, core, pool, requests):
+def serve(gpu, core, requests):
     """One cycle: the oldest instruction makes an access."""
     number = front(core.ldst_queue)
     if number == NOTHING:
@@ -35,7 +35,7 @@ def serve(gpu, core, pool, requests):
     if op.memory == SHARED:
         serve_shared(gpu, core, op)
     elif op.served < op.accesses:
-        serve_line(gpu, core, pool, requests, number)
+        serve_line(gpu, core, requests, number)
     if op.passes == 0 and op.served == op.accesses:
         pop(core.ldst_queue)
         op.state = WAITING
@@ -53,12 +53,12 @@ def serve_shared(gpu, core, op):
 
 
 @compiled
-def serve_line(gpu, core, pool, requests, number):
+def serve_line(gpu, core, requests, number):
     """All sectors of one line, until one is refused."""
     op = core.ops[number]
     line = op.lines[op.served] // gpu.line_bytes
     while op.served < op.accesses and op.lines[op.served] // gpu.line_bytes == line:
-        failure = serve_access(gpu, core, pool, requests, number)
+        failure = serve_access(gpu, core, requests, number)
         core.ldst_blocked = failure
         if failure != NONE:
             core.l1_fail[failure] += 1
@@ -68,17 +68,17 @@ def serve_line(gpu, core, pool, requests, number):
 
 
 @compiled
-def serve_access(gpu, core, pool, requests, number):
+def serve_access(gpu, core, requests, number):
     op = core.ops[number]
     if op.memory == CONSTANT:
-        return fetch_constant(gpu, core, pool, requests, number)
+        return fetch_constant(gpu, core, requests, number)
     if op.memory == TEXTURE:
-        return fetch_texture(gpu, core, pool, requests, number)
+        return fetch_texture(gpu, core, requests, number)
     if op.is_atomic:
-        return send_atomic(gpu, core, pool, requests, number)
+        return send_atomic(gpu, core, requests, number)
     if op.is_store:
-        return store_line(gpu, core, pool, requests, number)
-    return load(gpu, core, pool, requests, number)
+        return store_line(gpu, core, requests, number)
+    return load(gpu, core, requests, number)
 
 
 @compiled

@@ -8,6 +8,7 @@ import numpy as np
 
 from simtlab.machine.core.state import FIRST_PREDICATE, MAX_DESTINATIONS, MAX_SOURCES, N_REGISTERS, Pending, Unit
 from simtlab.program.action import Action, Space
+from simtlab.program.encode import MAX_INSTRUCTIONS
 from simtlab.program.lower import Lowered
 from simtlab.program.operand import NO_REGISTER
 from simtlab.program.program import Program
@@ -44,6 +45,9 @@ timing_t = np.dtype(
     ],
     align=True,
 )
+
+# One record, like the instructions themselves (program/encode.py), for the same reason.
+timing_table_t = np.dtype([("row", timing_t, (MAX_INSTRUCTIONS,))])
 
 SPACES = {
     Space.GLOBAL: Memory.GLOBAL, Space.LOCAL: Memory.LOCAL, Space.SHARED: Memory.SHARED, Space.CONST: Memory.CONSTANT,
@@ -88,7 +92,8 @@ def operation_class(spelling: str) -> str:
 
 def timing_table(program: Program, units: Any, warp_passes: int) -> np.ndarray:
     """One row for each instruction. `units` is the machine's section of that name; a narrow SIMD takes several passes."""
-    table = np.zeros(len(program.lowered), timing_t)
+    record = np.zeros(1, timing_table_t).view(np.recarray)
+    table = record["row"][0]
     bases = register_bases(program)
     number = 0
     for name, function in program.functions.items():
@@ -97,7 +102,7 @@ def timing_table(program: Program, units: Any, warp_passes: int) -> np.ndarray:
             _fill_unit(row, instruction, units, warp_passes)
             _fill_registers(row, instruction, function.allocation.place, bases[name])
             number += 1
-    return table.view(np.recarray)
+    return record
 
 
 def register_bases(program: Program) -> dict[str, int]:

@@ -87,7 +87,7 @@ def _require(values: Mapping[str, Any], key: str, holds: bool, allowed: str) -> 
 @compiled
 def locate(map, requests, number):
     """Set the slice, channel, bank, row and column (the byte within the row) of a request from its address."""
-    request = requests[number]
+    request = requests.entry[number]
     block = request.address >> map.interleave_shift
     turn = block % map.slices
     block = block // map.slices

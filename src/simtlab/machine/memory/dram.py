@@ -77,7 +77,7 @@ def offer(channel, requests, number, cycle):
     position = channel.free
     entry = channel.entries[position]
     channel.free = entry.next
-    fill(channel, entry, requests[number], cycle)
+    fill(channel, entry, requests.entry[number], cycle)
     entry.number = number
     append(channel, position)
     nominee = channel.nominees[entry.bank]
@@ -174,7 +174,7 @@ def begin(channel, bank, position, cycle):
 def depart(channel, requests, position, done, cycle):
     """All accesses of a request are sent: it leaves the scheduler, and is complete when its data has moved."""
     entry = channel.entries[position]
-    requests[entry.number].ready = done
+    requests.entry[entry.number].ready = done
     if channel.leaving.count == 0:
         channel.next_done = done
     push(channel.leaving, entry.number)
@@ -196,13 +196,13 @@ def finished(channel, requests, cycle):
     if cycle < channel.next_done:
         return NOTHING
     number = pop(channel.leaving)
-    kind = requests[number].kind
+    kind = requests.entry[number].kind
     direction = WRITE if kind == KIND_WRITE or kind == KIND_WRITE_BACK else READ
     was_full = not has_place(channel, direction)
     channel.taken[direction] -= 1
     channel.next_done = FAR_FUTURE
     if channel.leaving.count > 0:
-        channel.next_done = requests[front(channel.leaving)].ready
+        channel.next_done = requests.entry[front(channel.leaving)].ready
     if was_full:
         nominate_all(channel, cycle)
         channel.wake = min(channel.wake, max(cycle, channel.command_ready))

@@ -43,10 +43,10 @@ def sector_bit(cache, address):
 
 
 @compiled
-def send(gpu, core, pool, requests, kind, address, size, token, number):
+def send(gpu, core, requests, kind, address, size, token, number):
     """Put a request on its way to memory; the caller has seen that there is room."""
-    made = create(pool, requests)
-    request = requests[made]
+    made = create(requests)
+    request = requests.entry[made]
     request.kind, request.address, request.bytes, request.token = kind, address, size, token
     request.core, request.born = core.number, gpu.cycle
     if number >= 0:
@@ -56,19 +56,19 @@ def send(gpu, core, pool, requests, kind, address, size, token, number):
 
 
 @compiled
-def no_room(core, pool):
+def no_room(core, requests):
     """Whether a request cannot leave now."""
-    return is_full(core.inject) or pool.free == NOTHING
+    return is_full(core.inject) or requests.free == NOTHING
 
 
 @compiled
-def load(gpu, core, pool, requests, number):
+def load(gpu, core, requests, number):
     """A read of one sector. Hit, hit on a line that is on its way, miss, or refused."""
     op = core.ops[number]
     address = op.lines[op.served]
     cache = core.l1d
     if cache.enabled == 0:
-        return bypass(gpu, core, pool, requests, number, address)
+        return bypass(gpu, core, requests, number, address)
     bit = sector_bit(cache, address)
     way = probe(cache, address)
     if way != NO_WAY and cache.line[way].sectors & bit:
@@ -84,11 +84,11 @@ def load(gpu, core, pool, requests, number):
         op.outstanding += 1
         core.l1_hits_reserved += 1
         return NONE
-    return miss(gpu, core, pool, requests, number, address, way)
+    return miss(gpu, core, requests, number, address, way)
 
 
 @compiled
-def miss(gpu, core, pool, requests, number, address, way):
+def miss(gpu, core, requests, number, address, way):
     cache = core.l1d
     take_line = way == NO_WAY and cache.on_fill == 0
     if take_line:
@@ -97,10 +97,10 @@ def miss(gpu, core, pool, requests, number, address, way):
             return NO_TAG
     if mshr_full(core.mshr):
         return NO_MSHR
-    if no_room(core, pool):
+    if no_room(core, requests):
         return NO_NETWORK
     if take_line:
-        if cache.line[way].state == DIRTY and not write_back(gpu, core, pool, requests, cache.line[way]):
+        if cache.line[way].state == DIRTY and not write_back(gpu, core, requests, cache.line[way]):
             return NO_NETWORK
         reserve(cache, way, address, sector_bit(cache, address))
     elif way != NO_WAY:
@@ -109,32 +109,32 @@ def miss(gpu, core, pool, requests, number, address, way):
     merge(core.mshr, entry, number)
     core.ops[number].outstanding += 1
     core.l1_misses += 1
-    send(gpu, core, pool, requests, READ, address, cache.sector_bytes, BY_MSHR, number)
+    send(gpu, core, requests, READ, address, cache.sector_bytes, BY_MSHR, number)
     return NONE
 
 
 @compiled
-def bypass(gpu, core, pool, requests, number, address):
+def bypass(gpu, core, requests, number, address):
     """A read that the L1 leaves alone."""
-    if no_room(core, pool):
+    if no_room(core, requests):
         return NO_NETWORK
     core.ops[number].outstanding += 1
     core.l1_misses += 1
-    send(gpu, core, pool, requests, READ, address, gpu.sector_bytes, number, number)
+    send(gpu, core, requests, READ, address, gpu.sector_bytes, number, number)
     return NONE
 
 
 @compiled
-def write_back(gpu, core, pool, requests, line):
+def write_back(gpu, core, requests, line):
     """Send a dirty line to the L2; False if there is no room for it beside the miss that pushes it out."""
-    if core.inject.count + 2 > core.inject.limit or requests[pool.free].next == NOTHING:
+    if core.inject.count + 2 > core.inject.limit or requests.entry[requests.free].next == NOTHING:
         return False
-    send(gpu, core, pool, requests, WRITE_BACK, line.tag * core.l1d.line_bytes, core.l1d.line_bytes, BY_MSHR, -1)
+    send(gpu, core, requests, WRITE_BACK, line.tag * core.l1d.line_bytes, core.l1d.line_bytes, BY_MSHR, -1)
     return True
 
 
 @compiled
-def store_line(gpu, core, pool, requests, number):
+def store_line(gpu, core, requests, number):
     """A write of one sector, by the policy of its space."""
     op = core.ops[number]
     address = op.lines[op.served]
@@ -143,13 +143,13 @@ def store_line(gpu, core, pool, requests, number):
     policy = cache.write_policy_local if is_local else cache.write_policy_global
     way = probe(cache, address) if cache.enabled else NO_WAY
     if policy == BACK and cache.enabled:
-        return store_in_cache(gpu, core, pool, requests, number, way)
-    if no_room(core, pool):
+        return store_in_cache(gpu, core, requests, number, way)
+    if no_room(core, requests):
         return NO_NETWORK
     if way != NO_WAY and policy == EVICT and cache.line[way].pending == 0:
         invalidate(cache, way)
     core.slots[op.slot].stores += 1
-    send(gpu, core, pool, requests, WRITE, address, op.bytes[op.served], number, number)
+    send(gpu, core, requests, WRITE, address, op.bytes[op.served], number, number)
     return NONE
 
 
@@ -157,7 +157,7 @@ LOCAL = 2  # Memory.LOCAL; named here to keep the imports one way
 
 
 @compiled
-def store_in_cache(gpu, core, pool, requests, number, way):
+def store_in_cache(gpu, core, requests, number, way):
     """Write-back: the line stays here, dirty; a miss takes a line without fetching it."""
     op = core.ops[number]
     address = op.lines[op.served]
@@ -167,7 +167,7 @@ def store_in_cache(gpu, core, pool, requests, number, way):
         if way == NO_WAY:
             return NO_TAG
         if cache.line[way].state == DIRTY:
-            if no_room(core, pool) or not write_back(gpu, core, pool, requests, cache.line[way]):
+            if no_room(core, requests) or not write_back(gpu, core, requests, cache.line[way]):
                 return NO_NETWORK
         reserve(cache, way, address, np.uint32(0))
     bit = sector_bit(cache, address)
@@ -178,9 +178,9 @@ def store_in_cache(gpu, core, pool, requests, number, way):
 
 
 @compiled
-def send_atomic(gpu, core, pool, requests, number):
+def send_atomic(gpu, core, requests, number):
     """Atomics are carried out at the L2; a copy of the line here is worthless afterwards."""
-    if no_room(core, pool):
+    if no_room(core, requests):
         return NO_NETWORK
     op = core.ops[number]
     address = op.lines[op.served]
@@ -188,22 +188,22 @@ def send_atomic(gpu, core, pool, requests, number):
     if way != NO_WAY and core.l1d.line[way].pending == 0:
         invalidate(core.l1d, way)
     op.outstanding += 1
-    send(gpu, core, pool, requests, ATOMIC, address, op.bytes[op.served], number, number)
+    send(gpu, core, requests, ATOMIC, address, op.bytes[op.served], number, number)
     return NONE
 
 
 @compiled
-def fetch_constant(gpu, core, pool, requests, number):
-    return fetch_read_only(gpu, core, pool, requests, number, core.l1c, CONSTANT)
+def fetch_constant(gpu, core, requests, number):
+    return fetch_read_only(gpu, core, requests, number, core.l1c, CONSTANT)
 
 
 @compiled
-def fetch_texture(gpu, core, pool, requests, number):
-    return fetch_read_only(gpu, core, pool, requests, number, core.l1t, TEXTURE)
+def fetch_texture(gpu, core, requests, number):
+    return fetch_read_only(gpu, core, requests, number, core.l1t, TEXTURE)
 
 
 @compiled
-def fetch_read_only(gpu, core, pool, requests, number, cache, kind):
+def fetch_read_only(gpu, core, requests, number, cache, kind):
     """A read of the constant or texture cache. Each miss asks memory by itself; they are few."""
     op = core.ops[number]
     address = op.lines[op.served]
@@ -219,14 +219,14 @@ def fetch_read_only(gpu, core, pool, requests, number, cache, kind):
         touch(cache, way)
         op.hits_ready = gpu.cycle + cache.hit_latency
         return NONE
-    if no_room(core, pool):
+    if no_room(core, requests):
         return NO_NETWORK
     if way == NO_WAY:
         way = victim(cache, address)
         if way != NO_WAY:
             reserve(cache, way, address, np.uint32(1))
     op.outstanding += 1
-    send(gpu, core, pool, requests, kind, address, cache.line_bytes, number, number)
+    send(gpu, core, requests, kind, address, cache.line_bytes, number, number)
     return NONE
 
 

@@ -23,10 +23,10 @@ NOT_FILLING = -1
 
 
 @compiled
-def tick(gpu, slice, channel, pool, requests):
+def tick(gpu, slice, channel, requests):
     """One L2 cycle: data from DRAM first, then the oldest request, then whatever is due for DRAM."""
-    take_data(gpu, slice, pool, requests)
-    serve(gpu, slice, pool, requests)
+    take_data(gpu, slice, requests)
+    serve(gpu, slice, requests)
     feed_dram(gpu, slice, channel, requests)
 
 
@@ -39,7 +39,7 @@ def is_busy(slice):
 @compiled
 def arrive(gpu, slice, requests, number):
     """A request comes from the network; it is looked at when it has passed the slice's pipe."""
-    request = requests[number]
+    request = requests.entry[number]
     request.arrived = gpu.cycle
     request.ready = gpu.l2.cycle + gpu.l2_latency
     push(slice.input, number)
@@ -52,14 +52,14 @@ def granule(slice, address):
 
 
 @compiled
-def take_data(gpu, slice, pool, requests):
+def take_data(gpu, slice, requests):
     """A sector has come from DRAM: fill it, and answer one of those who wait for it each cycle."""
     if slice.filling == NOT_FILLING:
         number = front(slice.fills)
         if number == NOTHING:
             return
         pop(slice.fills)
-        address = granule(slice, requests[number].address)
+        address = granule(slice, requests.entry[number].address)
         slice.filling = find_entry(slice.mshr, address)
         way = slice.mshr.entry[slice.filling].way
         if way != NO_WAY:
@@ -68,7 +68,7 @@ def take_data(gpu, slice, pool, requests):
         return
     waiter = take_waiter(slice.mshr, slice.filling)
     if waiter != NOBODY:
-        touch_for(slice, requests[waiter])
+        touch_for(slice, requests.entry[waiter])
         answer(gpu, slice, requests, waiter)
     if slice.mshr.entry[slice.filling].first == NOBODY:
         release(slice.mshr, slice.filling)
@@ -95,26 +95,26 @@ def make_dirty(slice, way, address):
 @compiled
 def answer(gpu, slice, requests, number):
     """Send a request back to its core, its data a hit latency from now."""
-    request = requests[number]
+    request = requests.entry[number]
     request.is_reply = 1
     request.ready = gpu.l2.cycle + slice.cache.hit_latency
     push(slice.output, number)
 
 
 @compiled
-def serve(gpu, slice, pool, requests):
+def serve(gpu, slice, requests):
     """Look at the oldest request; what it needs and cannot get now, it waits for."""
     number = front(slice.input)
-    if number == NOTHING or requests[number].ready > gpu.l2.cycle:
+    if number == NOTHING or requests.entry[number].ready > gpu.l2.cycle:
         return
     if is_full(slice.output):
         slice.stalls += 1
         return
-    request = requests[number]
+    request = requests.entry[number]
     if request.kind == WRITE or request.kind == WRITE_BACK:
-        served = write(gpu, slice, pool, requests, number)
+        served = write(gpu, slice, requests, number)
     else:
-        served = read(gpu, slice, pool, requests, number)
+        served = read(gpu, slice, requests, number)
     if served:
         pop(slice.input)
         slice.accesses += 1
@@ -123,9 +123,9 @@ def serve(gpu, slice, pool, requests):
 
 
 @compiled
-def read(gpu, slice, pool, requests, number):
+def read(gpu, slice, requests, number):
     """A read (or an atomic); False if it must wait."""
-    request = requests[number]
+    request = requests.entry[number]
     cache = slice.cache
     address = granule(slice, request.address)
     way = probe(cache, address)
@@ -148,7 +148,7 @@ def read(gpu, slice, pool, requests, number):
     if mshr_full(slice.mshr) or is_full(slice.to_dram):
         return False
     if way == NO_WAY:
-        way = make_room(gpu, slice, pool, requests, address)
+        way = make_room(gpu, slice, requests, address)
         if way == NO_WAY:
             return False
         reserve(cache, way, address, bit)
@@ -164,14 +164,14 @@ def read(gpu, slice, pool, requests, number):
 
 
 @compiled
-def write(gpu, slice, pool, requests, number):
+def write(gpu, slice, requests, number):
     """A write stays in its line, dirty; False if no line can be had."""
-    request = requests[number]
+    request = requests.entry[number]
     cache = slice.cache
     way = probe(cache, request.address)
     slice.writes += 1
     if way == NO_WAY:
-        way = make_room(gpu, slice, pool, requests, request.address)
+        way = make_room(gpu, slice, requests, request.address)
         if way == NO_WAY:
             slice.writes -= 1
             return False
@@ -183,23 +183,23 @@ def write(gpu, slice, pool, requests, number):
         address += cache.sector_bytes
     touch(cache, way)
     if request.kind == WRITE_BACK:
-        end(pool, requests, number)
+        end(requests, number)
     else:
         answer(gpu, slice, requests, number)
     return True
 
 
 @compiled
-def make_room(gpu, slice, pool, requests, address):
+def make_room(gpu, slice, requests, address):
     """A line for an address; a dirty one is sent to DRAM first. NO_WAY if that cannot be done now."""
     way = victim(slice.cache, address)
     if way == NO_WAY or slice.cache.line[way].state != DIRTY:
         return way
-    if slice.to_dram.count + 2 > slice.to_dram.limit or pool.free == NOTHING:
+    if slice.to_dram.count + 2 > slice.to_dram.limit or requests.free == NOTHING:
         return NO_WAY
     line = slice.cache.line[way]
-    number = create(pool, requests)
-    request = requests[number]
+    number = create(requests)
+    request = requests.entry[number]
     request.kind, request.address, request.bytes = WRITE_BACK, line.tag * slice.cache.line_bytes, slice.cache.line_bytes
     request.ready = gpu.l2.cycle + gpu.dram_latency
     request.core = -1
@@ -213,5 +213,5 @@ def make_room(gpu, slice, pool, requests, address):
 def feed_dram(gpu, slice, channel, requests):
     """The oldest request that has passed the pipe to the memory controller joins its queue."""
     number = front(slice.to_dram)
-    if number != NOTHING and requests[number].ready <= gpu.l2.cycle and offer(channel, requests, number, gpu.dram.cycle):
+    if number != NOTHING and requests.entry[number].ready <= gpu.l2.cycle and offer(channel, requests, number, gpu.dram.cycle):
         pop(slice.to_dram)

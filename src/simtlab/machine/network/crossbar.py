@@ -85,8 +85,8 @@ def can_send(network, source, destination):
 @compiled
 def send(network, requests, number, source, cycle):
     """Hand a packet to the network; False if its virtual channel has no room. The request holds destination and flits."""
-    destination = requests[number].destination
-    flits = requests[number].flits
+    destination = requests.entry[number].destination
+    flits = requests.entry[number].flits
     entry = network.input[source]
     channel = entry.channel[network.output[destination].vc]
     if channel.flits >= network.buffer_flits:

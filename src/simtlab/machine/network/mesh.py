@@ -137,8 +137,8 @@ def can_send(network, source, destination):
 @compiled
 def send(network, requests, number, source, cycle):
     """Hand a packet to the network; False if its virtual channel has no room. The request holds destination and flits."""
-    destination = requests[number].destination
-    flits = requests[number].flits
+    destination = requests.entry[number].destination
+    flits = requests.entry[number].flits
     port = MAX_LINKS + source
     entry = network.input[port]
     vc = channel_of(network, destination)
