@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from simtlab.host.gpu import Gpu
     from simtlab.host.launch import Run
     from simtlab.host.module import Module
+    from simtlab.workloads.errors import WrongResult
+    from simtlab.workloads.frame import workload, workloads
 
 _HOMES = {
     "Gpu": "simtlab.host.gpu",
@@ -29,10 +31,13 @@ _HOMES = {
     "LaunchError": "simtlab.errors",
     "DeviceFault": "simtlab.errors",
     "Deadlock": "simtlab.errors",
+    "workload": "simtlab.workloads.frame",
+    "workloads": "simtlab.workloads.frame",
+    "WrongResult": "simtlab.workloads.errors",
 }
 __all__ = [
     "CompileError", "Deadlock", "DeviceArray", "DeviceFault", "Gpu", "LaunchError", "Module", "PtxError", "Run",
-    "SimtlabError",
+    "SimtlabError", "WrongResult", "workload", "workloads",
 ]  # fmt: skip
 __version__ = "0.1.0"
 

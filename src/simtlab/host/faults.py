@@ -44,6 +44,10 @@ def _problem(gpu: Gpu, program: Program, slot: Slot, worker: Worker) -> str:
     code, pc = FaultCode(int(fault.fault)), int(fault.fault_pc)
     address = int(fault.fault_address) & 0xFFFFFFFFFFFFFFFF
     instruction = program.lowered[pc]
+    if instruction.action == Action.SURFACE and code in (FaultCode.OUTSIDE, FaultCode.MISALIGNED):
+        warp = slot.cta.warps[int(fault.fault_warp)]
+        where = gpu.textures.describe_access(program.code[pc], warp, int(fault.fault_lane))
+        return f"{'misaligned' if code == FaultCode.MISALIGNED else 'outside'}: {where}"
     if code in (FaultCode.OUTSIDE, FaultCode.MISALIGNED, FaultCode.READ_ONLY):
         size = int(program.code[pc].access_bytes)
         what = f"{ACCESSES.get(instruction.action, 'access')} of {size} bytes at {address:#x}"

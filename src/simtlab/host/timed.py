@@ -59,4 +59,5 @@ def launch_on(machine: Machine, gpu: Gpu, program: Program, launch: np.ndarray, 
 
 
 def _bytes_at(address: int, size: int) -> np.ndarray:
-    return np.frombuffer((ctypes.c_uint8 * size).from_address(address), np.uint8) if size else np.zeros(0, np.uint8)
+    memory: Any = (ctypes.c_uint8 * size).from_address(address)
+    return np.frombuffer(memory, np.uint8) if size else np.zeros(0, np.uint8)

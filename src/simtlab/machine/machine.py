@@ -13,7 +13,7 @@ from simtlab.execute.state import FaultCode, Outcome, cta_t, field_offset, warp_
 from simtlab.machine.build import Records, build
 from simtlab.machine.clock import run as run_clock
 from simtlab.machine.config import MachineConfig
-from simtlab.machine.core.core import account_for_sleep
+from simtlab.machine.core.core import close_account
 from simtlab.machine.core.instruction_buffer import advance
 from simtlab.machine.core.state import MAX_CTAS, N_STALLS, Stall, core_t
 from simtlab.machine.core.timing import timing_table
@@ -65,8 +65,12 @@ def occupancy(config: MachineConfig, program: Program, threads: int, shared_byte
     }
     if shared_bytes:
         limits["shared memory"] = config.shared_memory.bytes // shared_bytes
-    needs = {"warps": (warps, config.core.max_warps), "threads": (threads, config.core.max_threads),
-             "registers": (registers, config.core.registers), "shared memory": (shared_bytes, config.shared_memory.bytes)}  # fmt: skip
+    needs = {
+        "warps": (warps, config.core.max_warps),
+        "threads": (threads, config.core.max_threads),
+        "registers": (registers, config.core.registers),
+        "shared memory": (shared_bytes, config.shared_memory.bytes),
+    }
     name = min(limits, key=lambda key: limits[key])
     if limits[name] < 1:
         wanted, there = needs[name]
@@ -112,7 +116,7 @@ class Machine:
                 give_up(outcome, [self._cta_at_fault()], gpu.worker)
             seen = self._look_for_progress(program, seen, give_up)
         for core in records.cores:
-            account_for_sleep(gpu, core)
+            close_account(gpu, core)
         del kept
         return self._result(first, before, fits, stalls)
 
@@ -161,7 +165,8 @@ class Machine:
         """Stop a run that can never end: warps that all repeat themselves, or a machine in which nothing moves."""
         gpu = self.records.gpu[0]
         now = int(gpu.worker.changes), int(gpu.finished_ctas)
-        if now == seen and all([look_for_cycles(cta, gpu.worker.changes) for cta in self._resident()]):
+        looks = [look_for_cycles(cta, gpu.worker.changes) for cta in self._resident()] if now == seen else [False]
+        if all(looks):
             give_up(Outcome.STUCK, self._resident(), gpu.worker)
         if gpu.cycle - gpu.last_progress > STUCK_CYCLES:
             raise Deadlock(f"kernel '{program.name}': nothing moved for {STUCK_CYCLES} cycles\n{self.who_waits()}")

@@ -30,6 +30,8 @@ from simtlab.machine.core.inflight import count_bits, lowest_bit
 from simtlab.machine.core.scoreboard import bit_of
 from simtlab.machine.core.state import MAX_SCHEDULERS, core_t
 
+__all__ = ["NO_WARP", "Policy", "attach", "available", "bit_of", "count_bits", "hook", "load", "next_after", "oldest"]
+
 NO_WARP = -1
 FOLDER = Path(__file__).parent
 EMPTY_STATE = np.dtype([("nothing", "i8")])
@@ -152,7 +154,7 @@ def _uncompiled_entry(function: Callable, state: np.dtype) -> Callable:
 
     def entry(core: int, own: int, argument: int, cycle: int) -> int:
         def view(address: int, dtype: np.dtype) -> Any:
-            memory = (ctypes.c_uint8 * dtype.itemsize).from_address(address)
+            memory: Any = (ctypes.c_uint8 * dtype.itemsize).from_address(address)
             return np.frombuffer(memory, dtype).view(np.recarray)[0]
 
         result = function(view(core, core_t), view(own, state), np.uint64(argument), cycle)

@@ -285,7 +285,7 @@ class FunctionLowering:
             raise self.error(instruction, f"special register '%{operand.name}' is not supported")
         kind, offset = found
         place = Operand(kind, value=offset)
-        if instruction.opcode in MEMORY_ACTIONS:
+        if instruction.opcode in (*MEMORY_ACTIONS, "tex", "suld", "sust"):
             width = "u64" if kind == UNIFORM_64 else "u32"
             register = self.register_operand(self.temporary(width), written=True)
             self.emit(Action.COMPUTE, f"mov.{width}", [register, place], instruction)

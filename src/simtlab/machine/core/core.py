@@ -59,6 +59,14 @@ def account_for_sleep(gpu, core):
 
 
 @compiled
+def close_account(gpu, core):
+    """The launch is over: account for the last cycles, up to and including this one."""
+    core.ticked -= 1
+    account_for_sleep(gpu, core)
+    core.ticked = gpu.cycle
+
+
+@compiled
 def fall_asleep(gpu, core):
     """Find the next cycle at which anything can happen in the core by itself; answers from memory wake it earlier."""
     gpu.wake[core.number] = gpu.cycle + 1

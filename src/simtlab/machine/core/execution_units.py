@@ -3,8 +3,8 @@
 import numpy as np
 
 from simtlab.compiled import compiled
-from simtlab.machine.core.inflight import free_op, plan, take_planned
 from simtlab.machine.core.cta_slots import leave_if_drained
+from simtlab.machine.core.inflight import free_op, plan, take_planned
 from simtlab.machine.core.ldst import count_load, offer
 from simtlab.machine.core.operand_collector import bank_of, is_first_of_its_warp, leave, oldest
 from simtlab.machine.core.scoreboard import bit_of, check, release

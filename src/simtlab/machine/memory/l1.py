@@ -166,9 +166,9 @@ def store_in_cache(gpu, core, requests, number, way):
         way = victim(cache, address)
         if way == NO_WAY:
             return NO_TAG
-        if cache.line[way].state == DIRTY:
-            if no_room(core, requests) or not write_back(gpu, core, requests, cache.line[way]):
-                return NO_NETWORK
+        dirty = cache.line[way].state == DIRTY
+        if dirty and (no_room(core, requests) or not write_back(gpu, core, requests, cache.line[way])):
+            return NO_NETWORK
         reserve(cache, way, address, np.uint32(0))
     bit = sector_bit(cache, address)
     cache.line[way].dirty = np.uint32(cache.line[way].dirty | bit)

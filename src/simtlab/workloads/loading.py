@@ -1,0 +1,116 @@
+"""Find a workload's folder by name or by path, and import its `workload.py`."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import inspect
+import os
+import sys
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+from simtlab.workloads.errors import WorkloadError
+
+HERE = Path(__file__).parent
+DEFINITION, KERNELS = "workload.py", "kernel.cu"
+SIZES = ("tiny", "small", "paper")
+CATEGORIES = ("regular", "irregular")
+CONTRACT = {
+    "NAME": "the name it goes by",
+    "SUITE": "where it comes from",
+    "CATEGORY": '"regular" or "irregular"',
+    "SIZES": 'parameters by size: {"tiny": {...}, "small": {...}, "paper": {...}}',
+    "inputs": "inputs(*, seed=0, **parameters) -> dict of arrays and numbers",
+    "run": "run(launcher, data) -> dict of output arrays",
+    "reference": "reference(data) -> dict of the output arrays expected",
+}
+OPTIONAL = {"OPTIONS": (), "KERNEL_NAMES": (), "TOLERANCE": {}, "FILES": {}}
+
+
+def workloads() -> list[str]:
+    """Names of the workloads in the package."""
+    return sorted(path.parent.name.upper() for path in HERE.glob(f"*/{DEFINITION}"))
+
+
+def find(name: str | os.PathLike) -> Path:
+    """The folder of a workload: a name of the package's, or the path of a folder."""
+    text = os.fspath(name)
+    if text.upper() in workloads():
+        return HERE / text.lower()
+    folder = Path(text)
+    if not is_path(text):
+        raise WorkloadError(_unknown(text))
+    if not folder.is_dir():
+        raise WorkloadError(f"there is no folder {folder}; a workload outside the package is a folder")
+    missing = [file for file in (DEFINITION, KERNELS) if not (folder / file).is_file()]
+    if missing:
+        raise WorkloadError(f"{folder} is no workload: it has no {' and no '.join(missing)}")
+    return folder.resolve()
+
+
+def is_path(text: str) -> bool:
+    """Whether a name stands for a folder: it has a separator in it, or there is such a folder."""
+    return os.sep in text or "/" in text or os.path.isdir(text)
+
+
+def _unknown(name: str) -> str:
+    known = workloads()
+    near = get_close_matches(name.upper(), known, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(known)}"
+    return f"there is no workload '{name}'; {hint} (a workload of your own is given by the path of its folder)"
+
+
+@cache
+def load(folder: Path) -> ModuleType:
+    """The module `workload.py` of a folder, with every name of the contract."""
+    if folder.parent == HERE:
+        module = import_module(f"simtlab.workloads.{folder.name}.workload")
+    else:
+        module = _import_by_path(folder / DEFINITION)
+    missing = [name for name in CONTRACT if not hasattr(module, name)]
+    if missing:
+        wanted = "; ".join(f"{name}: {CONTRACT[name]}" for name in missing)
+        raise WorkloadError(f"{folder / DEFINITION} lacks {', '.join(missing)} ({wanted})")
+    for name, value in OPTIONAL.items():
+        if not hasattr(module, name):
+            setattr(module, name, value)
+    _check_values(folder / DEFINITION, module)
+    return module
+
+
+def _check_values(path: Path, module: ModuleType) -> None:
+    for name in ("inputs", "run", "reference"):
+        if not callable(getattr(module, name)):
+            raise WorkloadError(f"{path}: {name} must be a function: {CONTRACT[name]}")
+    if module.CATEGORY not in CATEGORIES:
+        raise WorkloadError(f"{path}: CATEGORY is {module.CATEGORY!r}; it must be {CONTRACT['CATEGORY']}")
+    sizes = module.SIZES
+    if not isinstance(sizes, dict) or not sizes or not all(isinstance(value, dict) for value in sizes.values()):
+        raise WorkloadError(f"{path}: SIZES must be {CONTRACT['SIZES']}")
+
+
+def _import_by_path(path: Path) -> ModuleType:
+    """Import a file under a name of its own; what is wrong with it is told with its file and line."""
+    name = f"simtlab_workload_{hashlib.sha256(os.fsencode(path)).hexdigest()[:12]}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise WorkloadError(f"cannot import {path}")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their module up
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise WorkloadError(f"{path}: {type(error).__name__}: {error}") from error
+    return module
+
+
+def parameter_names(module: ModuleType) -> list[str]:
+    """Keywords that a workload's `inputs` takes besides the seed, files left out."""
+    named = [p.name for p in inspect.signature(module.inputs).parameters.values() if p.kind != p.VAR_KEYWORD]
+    from_sizes = [name for parameters in module.SIZES.values() for name in parameters]
+    return [name for name in dict.fromkeys([*named, *from_sizes]) if name != "seed" and name not in module.FILES]
