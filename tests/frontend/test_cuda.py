@@ -168,3 +168,9 @@ def test_a_library_that_cannot_be_loaded_counts_as_missing(tmp_path, monkeypatch
     with pytest.raises(CompileError, match="nvidia-cuda-nvrtc"):
         compile_cuda(SAXPY)
     cuda.nvrtc.cache_clear()
+
+
+@pytest.mark.parametrize("header", ["cstdio", "stdio.h", "cstdlib", "math.h", "cmath", "cassert", "assert.h", "cuda_runtime.h"])
+def test_host_headers_that_public_kernels_include_are_there(header):
+    source = f'#include <{header}>\nextern "C" __global__ void k(float *x) {{ assert(x); printf("%f", sqrtf(x[0])); }}'
+    assert ".entry k" in compile_cuda(source).ptx

@@ -36,8 +36,15 @@ def cycles(device: sl.Gpu, body: str, threads: int = 32, grid: int = 1, a=None, 
     return made(grid, threads, arguments).cycles
 
 
-def step(device: sl.Gpu, one: str, count: int = 64, before: str = "", **more) -> float:
-    """Cycles that one repetition adds."""
-    short = cycles(device, before + one * count, **more)
-    long = cycles(device, before + one * (3 * count), **more)
-    return (long - short) / (2 * count)
+def step(device: sl.Gpu, one: str, before: str = "", short: int = 8, long: int = 16, **more) -> float:
+    """Cycles that one repetition adds to a loop's body, its instructions being in the cache."""
+
+    def per_iteration(copies: int) -> float:
+        few, many = (cycles(device, before + loop(one * copies, times), **more) for times in (20, 60))
+        return (many - few) / 40
+
+    return (per_iteration(long) - per_iteration(short)) / (long - short)
+
+
+def loop(body: str, times: int) -> str:
+    return f"mov.u32 %r39, {times};\nL: {body}sub.u32 %r39, %r39, 1;\nsetp.ne.u32 %p3, %r39, 0;\n@%p3 bra L;\n"

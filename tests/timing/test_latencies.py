@@ -25,20 +25,21 @@ def ring(device, lines: int, stride: int = 128):
 
 CHASE = "ld.global.u64 %d1, [%d1];\n"
 START = "ld.param.u64 %d1, [a];\n"
-COLLECT = 2  # a load's address (two registers' worth) is read in two cycles, one operand a cycle
+ADDRESS_READS = 2  # a 64-bit address is two registers, and a collector takes in one operand a cycle
 ISSUE_TO_READ = 1
-PORT = 1  # from the load/store unit's queue to the L1
 
 
 def test_a_load_that_hits_in_the_l1_takes_its_hit_latency_and_the_way_there(device):
     hit = device.machine.config.l1d.hit_latency_cycles
-    assert step(device, CHASE, before=START, threads=1, a=ring(device, 4)) == ISSUE_TO_READ + COLLECT + PORT + hit
+    assert step(device, CHASE, before=START, threads=1, a=ring(device, 4)) == ISSUE_TO_READ + ADDRESS_READS + hit
 
 
 def test_a_dependent_multiply_add_takes_its_latency_and_operand_collection(device):
     latency = device.machine.config.units.sp_mad.latency_cycles
     three_operands = 3
-    assert step(device, "fma.rn.f32 %f1, %f1, %f2, %f3;\n", threads=1) == ISSUE_TO_READ + three_operands + latency
+    values = "mov.f32 %f1, 0f3F800000; mov.f32 %f2, 0f3F000000; mov.f32 %f3, 0f40000000;\n"
+    chain = "fma.rn.f32 %f1, %f1, %f2, %f3;\n"
+    assert step(device, chain, before=values, threads=1) == ISSUE_TO_READ + three_operands + latency
 
 
 def test_a_dependent_addition_of_one_register_needs_one_read(device):
@@ -49,7 +50,7 @@ def test_a_dependent_addition_of_one_register_needs_one_read(device):
 def test_l2_and_dram_add_their_latencies(device):
     config = device.machine.config
     lines_of_l1 = config.l1d.lines
-    in_l2 = step(device, CHASE, count=512, before=START, threads=1, a=ring(device, 2 * lines_of_l1))
+    in_l2 = step(device, CHASE, before=START, threads=1, a=ring(device, 2 * lines_of_l1))
     hit = config.l1d.hit_latency_cycles
     ratio = config.clocks.core_mhz / config.clocks.l2_mhz
     least = (config.l2.latency_cycles + config.l2.hit_latency_cycles) * ratio

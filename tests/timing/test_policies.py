@@ -42,6 +42,6 @@ def test_a_file_without_pick_is_refused(tmp_path):
 
 
 def test_a_cta_that_fits_nowhere_says_what_it_lacks():
-    gpu = sl.Gpu("caps-gtx480", set={"shared_memory.bytes": 512})
+    gpu = sl.Gpu("caps-gtx480", set={"shared_memory.bytes": 512, "shared_memory.shares_l1": False})
     with pytest.raises(sl.LaunchError, match=r"fits in no core .* needs 1024 shared memory, a core has 512, 512 too few"):
         launch(gpu)

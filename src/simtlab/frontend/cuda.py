@@ -20,6 +20,7 @@ SUCCESS = 0
 SIGNED_CHAR = "-Xcudafe=--signed_chars"
 ARCHITECTURE_OPTION = re.compile(r"--?(gpu-architecture|arch)(=|$)")
 FILE_DIRECTIVE = re.compile(r'^(\s*\.file\s+\d+ ")([^"]*)"', re.MULTILINE)
+HOST_HEADERS = Path(__file__).parent / "include"  # stdio.h and others that .cu files include, all empty
 MISSING_HEADER = "open source file"  # "could not …" without include paths, "cannot …" with some
 
 
@@ -51,13 +52,14 @@ def compile_cuda(
     if not any(ARCHITECTURE_OPTION.match(option) for option in options):
         arguments.append(f"--gpu-architecture={architecture}")
     arguments += [*options, *(f"--include-path={path}" for path in include_paths)]
+    host_headers = f"--include-path={HOST_HEADERS}"
     try:
-        return run(source, name, arguments, name_expressions)
+        return run(source, name, [*arguments, host_headers], name_expressions)
     except CompileError as error:
         headers = bundled_headers() if MISSING_HEADER in str(error) else None
         if headers is None:
             raise
-    arguments += [f"--include-path={headers}", f"--include-path={headers / 'cccl'}"]
+    arguments += [f"--include-path={headers}", f"--include-path={headers / 'cccl'}", host_headers]
     return run(source, name, arguments, name_expressions)
 
 

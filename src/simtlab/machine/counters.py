@@ -25,7 +25,7 @@ COUNTERS = [
     Counter("register_writes", "operands", "Results written to register banks.", "cores", "operands_written"),
     Counter("bank_conflicts", "tries", "Operand reads that found their register bank taken.", "cores", "bank_conflicts"),
     Counter("write_conflicts", "tries", "Write-backs that found their register bank taken.", "cores", "write_conflicts"),
-    Counter("occupied_warp_cycles", "warp cycles", "Warps resident, summed over cycles and cores.", "cores", "occupied_warp_cycles"),
+    Counter("occupied_warp_cycles", "warp cycles", "Warps resident, summed over cycles.", "cores", "occupied_warp_cycles"),
     Counter("shared_passes", "cycles", "Passes of shared memory; conflicts make an access take several.", "cores", "shared_passes"),
     Counter("l1_accesses", "accesses", "Lines or sectors that the load/store units took to memory.", "cores", "accesses"),
     Counter("l1_hits", "accesses", "Loads that found their data in the L1.", "cores", "l1_hits"),

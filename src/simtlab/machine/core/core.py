@@ -7,7 +7,7 @@ from simtlab.machine.core.cta_slots import leave_if_drained
 from simtlab.machine.core.execution_units import dispatch, write_back
 from simtlab.machine.core.fetch import fetch, instructions_came, wanting
 from simtlab.machine.core.inflight import count_bits, next_planned
-from simtlab.machine.core.issue import DISPATCH, ISSUED, MATH_PIPE_THROTTLE, count_cause, issue
+from simtlab.machine.core.issue import ISSUED, candidates, count_cause, issue
 from simtlab.machine.core.ldst import answered, serve
 from simtlab.machine.core.operand_collector import read_operands
 from simtlab.machine.core.scoreboard import bit_of
@@ -70,16 +70,15 @@ def close_account(gpu, core):
 def fall_asleep(gpu, core):
     """Find the next cycle at which anything can happen in the core by itself; answers from memory wake it earlier."""
     gpu.wake[core.number] = gpu.cycle + 1
+    if gpu.jump == 0 or candidates(core) != 0 or core.collecting != 0 or core.responses.count > 0:
+        return
     for scheduler in range(core.schedulers):
         if core.cause[scheduler] == ISSUED:
             return
-    if core.collecting != 0 or core.policy_waits or core.responses.count > 0:
+    if core.last_fetch == gpu.cycle:  # a warp's new instruction may change the cause of the next cycle
         return
     if core.ldst_queue.count > 0 and core.ldst_blocked == NONE:
         return
-    for scheduler in range(core.schedulers):
-        if core.cause[scheduler] >= MATH_PIPE_THROTTLE and core.cause[scheduler] <= DISPATCH:
-            return
     for sub_core in range(core.sub_cores):
         if wanting(core, sub_core, gpu.cycle) != 0:
             return

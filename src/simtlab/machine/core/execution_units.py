@@ -95,9 +95,9 @@ def take_banks(core, w, row, cycle):
     """Claim the write ports of all destination banks, or none."""
     sub_core = core.sub_core_of[w]
     for k in range(row.destinations):
-        if row.destination[k] < FIRST_PREDICATE:
-            if core.bank_written[sub_core, bank_of(core, w, row.destination[k])] == cycle:
-                return False
+        bank = bank_of(core, w, row.destination[k])
+        if row.destination[k] < FIRST_PREDICATE and core.bank_written[sub_core, bank] == cycle:
+            return False
     for k in range(row.destinations):
         if row.destination[k] < FIRST_PREDICATE:
             core.bank_written[sub_core, bank_of(core, w, row.destination[k])] = cycle

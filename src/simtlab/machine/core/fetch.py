@@ -48,6 +48,7 @@ def fetch_for(gpu, core, timing, requests, w):
     if way != NO_WAY and cache.line[way].pending == 0:
         touch(cache, way)
         core.l1i_hits += 1
+        core.last_fetch = gpu.cycle
         left_in_line = (cache.line_bytes - address % cache.line_bytes) // INSTRUCTION_BYTES
         slot.buffered = min(core.fetch_width, left_in_line, gpu.n_instructions - slot.head)
         look_at_head(core, timing, w)

@@ -38,7 +38,6 @@ NO_WARP = -1
 @compiled
 def issue(gpu, core, code, timing):
     """Every scheduler's turn."""
-    core.policy_waits = 0
     for scheduler in range(core.schedulers):
         cause, w = schedule(gpu, core, code, timing, scheduler)
         core.cause[scheduler] = cause
@@ -62,8 +61,7 @@ def schedule(gpu, core, code, timing, scheduler):
     mine = np.uint64(core.mine[scheduler] & core.occupied)
     if mine == 0:
         return EMPTY, NO_WARP
-    could = np.uint64(mine & core.buffered & ~(core.wait | core.short | core.long | core.constant))
-    could = np.uint64(could & ~(core.barrier | core.membar | core.resolving | core.busy_warp | core.draining))
+    could = np.uint64(mine & candidates(core))
     if could == 0:
         return why_not(core, mine)
     if core.scheduler_free[scheduler] > gpu.cycle:
@@ -78,12 +76,19 @@ def schedule(gpu, core, code, timing, scheduler):
         return which_pipe(core, could)
     w = call_hook(gpu.pick, core.address, core.own[scheduler], ready, gpu.cycle)
     if w == NO_WARP:
-        core.policy_waits = 1
         return NOT_SELECTED, lowest_bit(ready)
     issue_warp(gpu, core, code, timing, w)
     core.scheduler_free[scheduler] = gpu.cycle + core.issue_cycles
     call_hook(gpu.on_issue, core.address, core.own[scheduler], np.uint64(w), gpu.cycle)
     return ISSUED, w
+
+
+@compiled
+def candidates(core):
+    """Warps that have an instruction and nothing to wait for but a free unit."""
+    blocked = core.wait | core.short | core.long | core.constant | core.barrier | core.membar
+    blocked = blocked | core.resolving | core.busy_warp | core.draining
+    return np.uint64(core.occupied & core.buffered & ~blocked)
 
 
 @compiled

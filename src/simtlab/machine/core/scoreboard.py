@@ -42,9 +42,8 @@ def check(core, row, w):
     for k in range(row.destinations):
         worst = max(worst, core.pending[w, row.destination[k]])
     slot = core.slots[w]
-    if worst == NOTHING and core.scoreboard_entries > 0:
-        if slot.reservations > 0 and slot.reservations + row.destinations > core.scoreboard_entries:
-            worst = FIXED
+    if worst == NOTHING and core.scoreboard_entries > 0 and slot.reservations > 0:
+        worst = FIXED if slot.reservations + row.destinations > core.scoreboard_entries else NOTHING
     if worst == NOTHING and slot.bloom != 0 and writes_what_is_read(slot, row):
         worst = FIXED
     clear_hazards(core, w)

@@ -168,11 +168,11 @@ core_t = np.dtype(
         ("collectors", "i8"),
         ("ticked", "i8"),  # the last cycle accounted for
         ("fetch_turn", "i8", (MAX_SUB_CORES,)),
+        ("last_fetch", "i8"),  # the last cycle in which instructions came into a buffer
         ("issue_cycles", "i8"),  # a warp of 32 threads on a narrow SIMD takes several cycles to issue
         ("scheduler_free", "i8", (MAX_SCHEDULERS,)),
         ("cause", "i8", (MAX_SCHEDULERS,)),  # what each scheduler did in the last cycle, and for which instruction
         ("cause_pc", "i8", (MAX_SCHEDULERS,)),
-        ("policy_waits", "i8"),  # a policy held back warps that could issue
         ("sequence", "i8"),
         ("ages", "i8"),
         # sets of warp slots

@@ -13,7 +13,7 @@ from simtlab.errors import SimtlabError
 
 MAX_PORTS = 160  # sources, and destinations
 MAX_VCS = 4
-MAX_BUFFER_FLITS = 8
+MAX_BUFFER_FLITS = 64
 FAR_FUTURE = 1 << 62
 
 # name, unit, sentence

@@ -17,7 +17,7 @@ from simtlab.machine.network.packet import FAR_FUTURE, MAX_BUFFER_FLITS, MAX_PAC
 MAX_ROUTERS = 128
 MAX_LINKS = 4 * MAX_ROUTERS
 MAX_SLOTS = 15  # inputs of one router: four links and eleven sources
-LANE_FLITS = 32  # a source's lane holds a full buffer and the rest of the last packet accepted
+LANE_FLITS = 128  # flits a lane can hold: a full buffer and the rest of a packet
 NEVER = -1
 assert LANE_FLITS >= MAX_BUFFER_FLITS - 1 + MAX_PACKET_FLITS
 

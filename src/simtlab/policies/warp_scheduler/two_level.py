@@ -1,7 +1,7 @@
 """Two-level scheduling with an active set (Gebhart et al., ISCA 2011), as CAPS's baseline has it: 8 ready warps.
 
-A few active warps are scheduled round robin. An active warp that waits for long-latency data makes room for the next
-pending one that does not.
+A few active warps are scheduled round robin. An active warp that waits for long-latency data or at a barrier makes room for
+the next pending one that does not.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ parameters = {"active_warps": 8}
 
 @hook
 def pick(core, own, ready, cycle):
-    own.active = np.uint64(own.active & core.occupied & ~core.long)
+    own.active = np.uint64(own.active & core.occupied & ~(core.long | core.barrier | core.membar))
     pending = np.uint64(ready & ~own.active)
     while pending != 0 and count_bits(own.active) < own.active_warps:
         own.next = next_after(pending, own.next)

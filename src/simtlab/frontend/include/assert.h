@@ -1,0 +1,1 @@
+// Empty: NVRTC knows assert by itself.

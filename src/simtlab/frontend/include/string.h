@@ -1,0 +1,1 @@
+// Empty: NVRTC knows on its own what device code uses of this header.
