@@ -21,6 +21,7 @@ lint: .venv/ready
 
 bench: .venv/ready
 	$(BIN)/python benchmarks/functional.py
+	$(BIN)/python benchmarks/machine.py
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv

@@ -44,7 +44,10 @@ def simtlab(
 
 @app.command()
 def run(
-    file: Annotated[Path, typer.Argument(help="A .cu or .ptx file, or a .toml file with several launches.")],
+    file: Annotated[
+        Path,
+        typer.Argument(help="A .cu or .ptx file, a .toml file with several launches, or a workload: its name or folder."),
+    ],
     kernel: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="The kernel; a template as 'scale<float>'. Not needed if there is one."),
@@ -68,14 +71,25 @@ def run(
     include: Folders = None,
     threads: Annotated[int | None, typer.Option(metavar="N", help="Host threads to run on; every core if left out.")] = None,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the random arrays.")] = 0,
+    size: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Of a workload: tiny, small (if left out) or paper.")
+    ] = None,
+    input: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=FILE", help="A workload's input from a file: graph=road.gr. May be repeated."),
+    ] = None,
+    gpu: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The machine to time a workload on; functional if left out.")
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Run a kernel and show what it did."""
-    from simtlab.cli.plan import Options, make_plan
-    from simtlab.cli.run import carry_out
+    """Run a kernel, or a workload, and show what it did."""
+    from simtlab.cli.plan import Options
+    from simtlab.cli.workloads import WorkloadOptions, run_program_or_workload
 
     options = Options(kernel, grid, block, arg or [], out or [], shared, option or [], include or [])
-    answer(lambda: carry_out(make_plan(file, options, seed), threads), json)
+    of_workload = WorkloadOptions(size, input or [], gpu)
+    answer(lambda: run_program_or_workload(file, options, of_workload, seed, threads), json)
 
 
 @app.command()
@@ -101,3 +115,19 @@ def list_ptx(
     from simtlab.cli.ptx_table import as_markdown, as_text
 
     typer.echo(as_markdown() if markdown else as_text(), nl=False)
+
+
+@lists.command("workloads")
+def list_workloads(
+    markdown: Annotated[bool, typer.Option("--markdown", help="As the page docs/workloads.md.")] = False,
+    json: Json = False,
+) -> None:
+    """Print the workloads: suite, category, launches, warp instructions and share of global loads at each size."""
+    if markdown:
+        from simtlab.workloads.page import as_markdown
+
+        typer.echo(as_markdown(), nl=False)
+        return
+    from simtlab.cli.workloads import list_workloads
+
+    answer(list_workloads, json)

@@ -45,7 +45,7 @@ def differs(got: np.ndarray, expected: np.ndarray, tolerance: Tolerance | None) 
     if tolerance is None:
         return ~same
     relative, absolute = tolerance
+    exact = expected.astype(np.float64)
     with np.errstate(invalid="ignore"):
-        distance = np.abs(got.astype(np.float64) - expected.astype(np.float64))
-        near = distance <= absolute + relative * np.abs(expected.astype(np.float64))
-    return ~(same | near)
+        near = np.abs(got.astype(np.float64) - exact) <= absolute + relative * np.abs(exact)
+    return ~(same | (near & np.isfinite(exact)))

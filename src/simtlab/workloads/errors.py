@@ -9,6 +9,12 @@ class WorkloadError(SimtlabError):
     """A workload that cannot run: an unknown name, size or parameter, or a folder that is not one."""
 
 
+def require(fulfilled: bool, problem: str) -> None:
+    """WorkloadError unless what a program asks of its input is fulfilled."""
+    if not fulfilled:
+        raise WorkloadError(problem)
+
+
 class InputFileError(SimtlabError):
     """An input file that cannot be read: the file, the line where there is one, and what was expected."""
 

@@ -31,6 +31,7 @@ class Launcher:
     def __init__(self, gpu: Gpu, module: Module):
         self.gpu, self.module = gpu, module
         self.launches: list[Run] = []
+        self.dynamic_shared: list[int] = []  # bytes a CTA, launch by launch
         self._arrays: list[DeviceArray] = []
 
     def array(self, values: Any, dtype: Any = None, label: str = "") -> DeviceArray:
@@ -52,6 +53,7 @@ class Launcher:
         """Launch a kernel by its name, with `shared` bytes of dynamic shared memory a CTA."""
         run = self.module[kernel](grid, block, args, shared=shared)
         self.launches.append(run)
+        self.dynamic_shared.append(shared)
         return run
 
     def free(self) -> None:
@@ -75,6 +77,7 @@ class WorkloadRun:
     launches: list[Run] = field(repr=False)
     outputs: dict[str, np.ndarray] = field(repr=False)
     checked: bool
+    dynamic_shared: list[int] = field(repr=False)  # bytes a CTA, launch by launch
     module: Module = field(repr=False)  # to ask it for a kernel's registers and shared memory
 
     @property
@@ -136,7 +139,8 @@ class Workload:
         if check_result:
             who = f"{self.name} at size {self.size}"
             check(who, outputs, self.definition.reference(data), self.definition.TOLERANCE)
-        return WorkloadRun(self.name, self.size, launcher.launches, outputs, check_result, launcher.module)
+        launched = (launcher.launches, outputs, check_result, launcher.dynamic_shared, launcher.module)
+        return WorkloadRun(self.name, self.size, *launched)
 
 
 def workload(

@@ -82,7 +82,7 @@ def uniform(nodes: int, degree: int, seed: int = 0) -> Graph:
 def road(nodes: int, seed: int = 0) -> Graph:
     """Like a road network: crossings on an uneven lattice, two to four streets each, neighbours numbered alike, far across.
 
-    Rows that would have a rest are cut off, so the graph may have a few nodes more than asked for.
+    The last row is filled up, so that there may be a few nodes more than asked for.
     """
     random = np.random.default_rng([seed, nodes])
     width = max(2, int(np.sqrt(nodes)))

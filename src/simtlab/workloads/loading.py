@@ -12,6 +12,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from simtlab.workloads.errors import WorkloadError
 
@@ -28,7 +29,7 @@ CONTRACT = {
     "run": "run(launcher, data) -> dict of output arrays",
     "reference": "reference(data) -> dict of the output arrays expected",
 }
-OPTIONAL = {"OPTIONS": (), "KERNEL_NAMES": (), "TOLERANCE": {}, "FILES": {}}
+OPTIONAL: dict[str, Any] = {"OPTIONS": (), "KERNEL_NAMES": (), "TOLERANCE": {}, "FILES": {}}
 
 
 def workloads() -> list[str]:

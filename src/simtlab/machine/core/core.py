@@ -5,9 +5,9 @@ import numpy as np
 from simtlab.compiled import compiled
 from simtlab.machine.core.cta_slots import leave_if_drained
 from simtlab.machine.core.execution_units import dispatch, write_back
-from simtlab.machine.core.fetch import fetch, instructions_came, wanting
+from simtlab.machine.core.fetch import fetch, instructions_came
 from simtlab.machine.core.inflight import count_bits, next_planned
-from simtlab.machine.core.issue import ISSUED, candidates, count_cause, issue
+from simtlab.machine.core.issue import DISPATCH, ISSUED, MATH_PIPE_THROTTLE, MIO_THROTTLE, NOT_SELECTED, count_cause, issue
 from simtlab.machine.core.ldst import answered, serve
 from simtlab.machine.core.operand_collector import read_operands
 from simtlab.machine.core.scoreboard import bit_of
@@ -68,19 +68,16 @@ def close_account(gpu, core):
 
 @compiled
 def fall_asleep(gpu, core):
-    """Find the next cycle at which anything can happen in the core by itself; answers from memory wake it earlier."""
+    """A cycle in which nothing went on would repeat itself: sleep until a result is due or something comes from outside.
+
+    Causes that end by themselves (a busy unit, a policy that holds back) keep the core awake.
+    """
     gpu.wake[core.number] = gpu.cycle + 1
-    if gpu.jump == 0 or candidates(core) != 0 or core.collecting != 0 or core.responses.count > 0:
+    if gpu.jump == 0 or core.moved == gpu.cycle or core.responses.count > 0:
         return
     for scheduler in range(core.schedulers):
-        if core.cause[scheduler] == ISSUED:
-            return
-    if core.last_fetch == gpu.cycle:  # a warp's new instruction may change the cause of the next cycle
-        return
-    if core.ldst_queue.count > 0 and core.ldst_blocked == NONE:
-        return
-    for sub_core in range(core.sub_cores):
-        if wanting(core, sub_core, gpu.cycle) != 0:
+        cause = core.cause[scheduler]
+        if cause in (ISSUED, MATH_PIPE_THROTTLE, MIO_THROTTLE, DISPATCH, NOT_SELECTED):
             return
     gpu.wake[core.number] = next_planned(core, gpu.cycle + 1)
 
@@ -91,6 +88,7 @@ def take_answers(gpu, core, timing, requests):
     if core.responses.count == 0:
         return
     number = pop(core.responses)
+    core.moved = gpu.cycle
     request = requests.entry[number]
     request.returned = gpu.cycle
     gpu.last_progress = gpu.cycle

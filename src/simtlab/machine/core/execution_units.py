@@ -54,7 +54,10 @@ def dispatch(core, timing, cycle):
             continue
         number = unit.op
         op = core.ops[number]
+        if op.unit != LDST:
+            core.moved = cycle  # a busy unit is free again by itself
         if begin(core, number, unit.sub_core, timing.row[op.pc], cycle):
+            core.moved = cycle
             leave(core, c)
             operands_are_read(core, timing, op.slot)
 
@@ -78,6 +81,8 @@ def write_back(gpu, core, timing):
     """Results planned for this cycle are written; two of one bank wait for each other."""
     cycle = gpu.cycle
     number = take_planned(core, cycle)
+    if number != NOTHING:
+        core.moved = cycle
     while number != NOTHING:
         following = core.ops[number].next
         op = core.ops[number]

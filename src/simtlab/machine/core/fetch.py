@@ -48,7 +48,7 @@ def fetch_for(gpu, core, timing, requests, w):
     if way != NO_WAY and cache.line[way].pending == 0:
         touch(cache, way)
         core.l1i_hits += 1
-        core.last_fetch = gpu.cycle
+        core.moved = gpu.cycle
         left_in_line = (cache.line_bytes - address % cache.line_bytes) // INSTRUCTION_BYTES
         slot.buffered = min(core.fetch_width, left_in_line, gpu.n_instructions - slot.head)
         look_at_head(core, timing, w)
@@ -56,6 +56,7 @@ def fetch_for(gpu, core, timing, requests, w):
     if no_room(core, requests):
         return
     core.fetching = np.uint64(core.fetching | bit_of(w))
+    core.moved = gpu.cycle
     if way != NO_WAY:
         return  # the line is on its way for another warp
     core.l1i_misses += 1

@@ -33,11 +33,13 @@ def serve(gpu, core, requests):
         return
     op = core.ops[number]
     if op.memory == SHARED:
+        core.moved = gpu.cycle
         serve_shared(gpu, core, op)
     elif op.served < op.accesses:
         serve_line(gpu, core, requests, number)
     if op.passes == 0 and op.served == op.accesses:
         pop(core.ldst_queue)
+        core.moved = gpu.cycle
         op.state = WAITING
         if op.outstanding == 0:
             finish(gpu, core, number)
@@ -65,6 +67,7 @@ def serve_line(gpu, core, requests, number):
             return
         op.served += 1
         core.accesses += 1
+        core.moved = gpu.cycle
 
 
 @compiled

@@ -59,6 +59,8 @@ def read_operands(core, cycle):
         left = np.uint64(left & ~bit_of(c))
         unit = core.collector[c]
         ports = core.collector_ports
+        if unit.wanted != 0:
+            core.moved = cycle
         for k in range(unit.count):
             if ports == 0 or unit.wanted == 0:
                 break
@@ -67,7 +69,7 @@ def read_operands(core, cycle):
             bank = unit.banks[k]
             if core.bank_written[unit.sub_core, bank] == cycle or core.bank_read[unit.sub_core, bank] == cycle:
                 core.bank_conflicts += 1
-                continue
+                break  # operands come in order, as in BOOK Fig 3.17
             core.bank_read[unit.sub_core, bank] = cycle
             unit.wanted = np.uint32(unit.wanted & ~np.uint32(np.uint32(1) << np.uint32(k)))
             core.operands_read += 1

@@ -168,7 +168,7 @@ core_t = np.dtype(
         ("collectors", "i8"),
         ("ticked", "i8"),  # the last cycle accounted for
         ("fetch_turn", "i8", (MAX_SUB_CORES,)),
-        ("last_fetch", "i8"),  # the last cycle in which instructions came into a buffer
+        ("moved", "i8"),  # the last cycle in which anything went on in the core
         ("issue_cycles", "i8"),  # a warp of 32 threads on a narrow SIMD takes several cycles to issue
         ("scheduler_free", "i8", (MAX_SCHEDULERS,)),
         ("cause", "i8", (MAX_SCHEDULERS,)),  # what each scheduler did in the last cycle, and for which instruction

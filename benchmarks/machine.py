@@ -1,0 +1,79 @@
+"""Speed of the timed machine: thousand warp instructions a second, and memory requests a second.
+
+    python benchmarks/machine.py
+"""
+
+import time
+
+import numpy as np
+
+import simtlab as sl
+
+FMA = r"""
+extern "C" __global__ void fma_loop(float *out, float a, float b, int n) {
+    float x0 = threadIdx.x, x1 = x0 + 1, x2 = x0 + 2, x3 = x0 + 3;
+    for (int i = 0; i < n; i++) { x0 = x0 * a + b; x1 = x1 * a + b; x2 = x2 * a + b; x3 = x3 * a + b; }
+    out[blockIdx.x * blockDim.x + threadIdx.x] = x0 + x1 + x2 + x3;
+}
+"""
+SAXPY = r"""
+extern "C" __global__ void saxpy(int n, float a, const float *x, float *y) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = a * x[i] + y[i];
+}
+"""
+GATHER = r"""
+extern "C" __global__ void gather(const int *index, const float *x, float *y) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    y[i] = x[index[i]];
+}
+"""
+
+
+def timed(launch) -> tuple[sl.Run, float]:
+    """The second of two runs, and its seconds."""
+    launch()
+    begin = time.perf_counter()
+    run = launch()
+    return run, time.perf_counter() - begin
+
+
+def fma(gpu: sl.Gpu, ctas: int = 120):
+    out, kernel = gpu.zeros(ctas * 256), gpu.compile(FMA)["fma_loop"]
+    return timed(lambda: kernel(ctas, 256, [out, np.float32(0.5), np.float32(1.5), np.int32(100)]))
+
+
+def saxpy(gpu: sl.Gpu, n: int = 1 << 20):
+    x, y, kernel = gpu.zeros(n), gpu.zeros(n), gpu.compile(SAXPY)["saxpy"]
+    return timed(lambda: kernel(n // 256, 256, [np.int32(n), np.float32(2), x, y]))
+
+
+def gather(gpu: sl.Gpu, n: int = 1 << 16):
+    rng = np.random.default_rng(0)
+    x = gpu.zeros(1 << 24)
+    index = gpu.array((rng.permutation(1 << 19)[:n] * 32).astype(np.int32))
+    y, kernel = gpu.zeros(n), gpu.compile(GATHER)["gather"]
+    return timed(lambda: kernel(n // 256, 256, [index, x, y]))
+
+
+def main() -> None:
+    gpu = sl.Gpu("caps-gtx480")
+    print("caps-gtx480, three loops, one host core")
+    for name, work in (("FMA loop", fma), ("streaming saxpy", saxpy)):
+        run, seconds = work(gpu)
+        print(f"  {name:18} {run.instructions / seconds / 1e3:7.0f} K warp instructions/s   IPC {run.ipc:6.2f}   {run.cycles} cycles")
+    run, seconds = gather(gpu)
+    requests = run.counters["l1_accesses"]
+    print(f"  {'random gather':18} {requests / seconds / 1e3:7.0f} K requests/s   {run.cycles} cycles")
+    rates = {}
+    for detail in (1, 2, 3):
+        run, seconds = fma(sl.Gpu("caps-gtx480", set={"core.detail": detail}))
+        rates[detail] = run.instructions / seconds
+    print("  FMA by loops: " + ", ".join(f"{d}: {r / 1e3:.0f} K/s" for d, r in rates.items()) + f" (1 against 3: {rates[1] / rates[3]:.2f}x)")
+    few, many = fma(gpu, 960), fma(sl.Gpu("caps-gtx480", set={"core.cores": 80}), 960)
+    ratio = (many[0].instructions / many[1]) / (few[0].instructions / few[1])
+    print(f"  80 cores against 15 on the same kernel: {ratio:.2f} of the rate")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,139 @@
+"""PVR, page-view rank of Mars: pages of a click log ordered by their views, as a MapReduce job. Irregular.
+
+Papers call it PVR, PageViewRank or PVR of Mars. Directory entries are loaded with one stride, and through them keys and URLs of
+uneven length, byte by byte, from anywhere in a buffer; sorting moves entries in shared memory and gathers keys at each step.
+"""
+
+from typing import Any
+
+import numpy as np
+
+NAME = "PVR"
+SUITE = "Mars"
+CATEGORY = "irregular"
+OPTIONS = ()
+KERNEL_NAMES = ()
+SIZES = {
+    "tiny": {"pages": 300, "clicks": 2_000},
+    "small": {"pages": 10_000, "clicks": 100_000},
+    "paper": {"pages": 1 << 19, "clicks": 1 << 23},  # 23 MB of URLs
+}
+TOLERANCE: dict[str, tuple[float, float]] = {}
+
+THREADS = 256
+CURSOR_BYTES = 20  # of a thread, in the emitting kernel's shared memory
+POPULARITY = 1.0  # exponent of Zipf's law for pages of the web (Breslau et al., INFOCOM 1999, have 0.6 to 0.9)
+HOSTS, TOPICS = ("www", "news", "shop", "m", "blog"), ("sport", "index", "weather", "users", "search", "a", "archive/images")
+
+
+def inputs(*, seed: int = 0, pages: int, clicks: int) -> dict[str, Any]:
+    """A click log, counted: each page's URL and how often it was viewed, in no order. Few pages have most of the views."""
+    rng = np.random.default_rng(seed)
+    weight = np.arange(1, pages + 1) ** -POPULARITY
+    viewed = rng.choice(pages, size=clicks, p=weight / weight.sum())
+    views = rng.permutation(1 + np.bincount(viewed, minlength=pages)).astype(np.int32)
+    host, topic = rng.integers(len(HOSTS), size=pages), rng.integers(len(TOPICS), size=pages)
+    site = rng.integers(1 + pages // 8, size=pages)
+    choices = enumerate(zip(host, site, topic, strict=True))
+    urls = [f"http://{HOSTS[h]}.site{s}.com/{TOPICS[t]}/{n}.html" for n, (h, s, t) in choices]
+    lengths = np.array([len(url) for url in urls], np.int32)
+    places = np.cumsum(lengths) - lengths
+    directory = np.stack([places, lengths, 4 * np.arange(pages), np.full(pages, 4)], axis=1).astype(np.int32)
+    return {"urls": np.frombuffer("".join(urls).encode(), np.uint8), "views": views, "directory": directory}
+
+
+def run(launcher: Any, data: dict[str, Any]) -> dict[str, np.ndarray]:
+    records = len(data["directory"])
+    keys, vals, entries = map_records(launcher, data)
+    sort(launcher, keys, entries, records)
+    ranges, groups = group(launcher, keys, entries, records)
+    ranks = reduce(launcher, keys, vals, entries, ranges, groups)
+    order = entries.numpy()[:records]
+    return {"views": keys.numpy()[order[:, 0] // 4], "urls": gather(vals.numpy(), order[:, 2], order[:, 3]), "ranks": ranks}
+
+
+def map_records(launcher: Any, data: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """Count, scan, emit: keys are views, values are URLs. One key is left at zero, and the directory has a power of two
+    of entries, as the sort needs it."""
+    records = len(data["directory"])
+    urls, views, directory = (launcher.array(data[name]) for name in ("urls", "views", "directory"))
+    sizes = [launcher.zeros(records, np.int32) for _ in range(3)]
+    grid = -(-records // THREADS)
+    launcher.launch("MapperCount", grid, THREADS, [urls, views, directory, *sizes, records, 1, records])
+    places, totals = zip(*(scan(launcher, size, records) for size in sizes), strict=True)
+    keys, vals = launcher.zeros(totals[0] // 4 + 1, np.int32), launcher.zeros(totals[1], np.uint8)
+    entries = launcher.zeros((max(THREADS, 1 << (totals[2] - 1).bit_length()), 4), np.int32)
+    arguments = [urls, views, directory, *places, *sizes[:2], keys, vals, entries, records, 1, records]
+    launcher.launch("Mapper", grid, THREADS, arguments, shared=CURSOR_BYTES * THREADS)
+    return keys, vals, entries
+
+
+def scan(launcher: Any, values: Any, n: int) -> tuple[Any, int]:
+    """The sums before each element, and the sum of all."""
+    blocks = -(-n // (2 * THREADS))
+    sums, places = launcher.zeros(blocks, np.int32), launcher.zeros(n, np.int32)
+    launcher.launch("ScanBlocks", blocks, THREADS, [values, places, sums, n])
+    if blocks == 1:
+        return places, int(sums[0])
+    above, total = scan(launcher, sums, blocks)
+    launcher.launch("ScanAddSums", blocks, THREADS, [places, above, n])
+    return places, total
+
+
+def sort(launcher: Any, keys: Any, entries: Any, n: int) -> None:
+    """A bitonic sort of the directory; distances within a CTA's entries are done in shared memory, several in one launch."""
+    length = len(entries)
+    grid = length // THREADS
+    if length > n:
+        launcher.launch("SortPad", -(-(length - n) // THREADS), THREADS, [entries, keys.nbytes - 4, n, length])
+    launcher.launch("SortShared", grid, THREADS, [keys, entries, 2, THREADS, THREADS // 2])
+    sorted_length = 2 * THREADS
+    while sorted_length <= length:
+        distance = sorted_length // 2
+        while distance >= THREADS:
+            launcher.launch("SortGlobal", grid, THREADS, [keys, entries, sorted_length, distance])
+            distance //= 2
+        launcher.launch("SortShared", grid, THREADS, [keys, entries, sorted_length, sorted_length, distance])
+        sorted_length *= 2
+
+
+def group(launcher: Any, keys: Any, entries: Any, n: int) -> tuple[Any, int]:
+    """Where each run of equal keys begins and ends."""
+    grid = -(-n // THREADS)
+    starts = launcher.zeros(n, np.int32)
+    launcher.launch("GroupMark", grid, THREADS, [keys, entries, starts, n])
+    places, groups = scan(launcher, starts, n)
+    ranges = launcher.zeros((groups, 2), np.int32)
+    launcher.launch("GroupRanges", grid, THREADS, [starts, places, ranges, n])
+    return ranges, groups
+
+
+def reduce(launcher: Any, keys: Any, vals: Any, entries: Any, ranges: Any, groups: int) -> np.ndarray:
+    """Count, scan, emit: views, rank and number of pages of every group."""
+    sizes = [launcher.zeros(groups, np.int32) for _ in range(3)]
+    grid = -(-groups // THREADS)
+    launcher.launch("ReducerCount", grid, THREADS, [keys, vals, entries, ranges, *sizes, groups, 1, groups])
+    places, totals = zip(*(scan(launcher, size, groups) for size in sizes), strict=True)
+    output_keys, output_vals = launcher.zeros(totals[0] // 4, np.int32), launcher.zeros((totals[1] // 8, 2), np.int32)
+    output_entries = launcher.zeros((totals[2], 4), np.int32)
+    outputs = [output_keys, output_vals, output_entries]
+    launcher.launch("Reducer", grid, THREADS, [keys, vals, entries, ranges, *places, *outputs, groups, 1, groups])
+    at = output_entries.numpy()
+    return np.column_stack([output_keys.numpy()[at[:, 0] // 4], output_vals.numpy()[at[:, 2] // 8]])
+
+
+def gather(values: np.ndarray, places: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Pieces of a buffer, one after the other."""
+    ends = np.cumsum(lengths)
+    return values[np.repeat(places - (ends - lengths), lengths) + np.arange(ends[-1])]
+
+
+def reference(data: dict[str, Any]) -> dict[str, np.ndarray]:
+    """A stable sort by views, and the runs of equal views."""
+    order = np.argsort(-data["views"], kind="stable")
+    text = data["urls"].tobytes()
+    urls = b"".join(text[start : start + length] for start, length in data["directory"][order, :2].tolist())
+    views, pages = np.unique(data["views"], return_counts=True)
+    views, pages = views[::-1], pages[::-1]
+    ranks = np.column_stack([views, 1 + np.cumsum(pages) - pages, pages]).astype(np.int32)
+    return {"views": data["views"][order], "urls": np.frombuffer(urls, np.uint8), "ranks": ranks}

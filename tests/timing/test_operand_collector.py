@@ -1,0 +1,63 @@
+"""The bank timing of BOOK Fig 3.17, cycle by cycle: swizzled registers, an operand a cycle into each collector unit."""
+
+import numpy as np
+import pytest
+
+from simtlab.machine.build import build
+from simtlab.machine.core.execution_units import dispatch, write_back
+from simtlab.machine.core.inflight import new_op
+from simtlab.machine.core.operand_collector import enter, free_collector, read_operands
+from simtlab.machine.core.scoreboard import reserve
+from simtlab.machine.core.state import OpState, Unit
+from simtlab.machine.core.timing import timing_table_t
+from tests.timing.machines import one_core
+
+ADD, MAD = 0, 1  # i1: add r1, r2, r5        i2: mad r4, r3, r7, r1
+
+
+@pytest.fixture
+def machine():
+    config = one_core().replace(
+        {"register_file.banks": 4, "register_file.layout": "swizzled", "register_file.collectors_generic": 4}
+    )
+    return build(config)
+
+
+@pytest.fixture
+def timing():
+    table = np.zeros(1, timing_table_t).view(np.recarray)
+    rows = table["row"][0]
+    for row, (destination, sources) in zip(rows, ((1, (2, 5)), (4, (3, 7, 1))), strict=False):
+        row["unit"], row["latency"], row["initiation"] = Unit.SP, 1, 1
+        row["destinations"], row["sources"] = 1, len(sources)
+        row["destination"][0] = destination
+        row["source"][: len(sources)] = sources
+    return table[0]
+
+
+def issue(core, timing, warp: int, instruction: int) -> None:
+    number = new_op(core)
+    op = core.ops[number]
+    op.slot, op.pc, op.unit, op.state = warp, instruction, Unit.SP, OpState.COLLECTING
+    row = timing.row[instruction]
+    reserve(core, row, warp)
+    core.slots[warp].in_flight += 1
+    core.slots[warp].collecting += 1
+    enter(core, number, 0, row, free_collector(core, 0, Unit.SP))
+
+
+def test_banks_are_read_and_written_in_the_cycles_of_figure_3_17(machine, timing):
+    gpu, core = machine.gpu[0], machine.cores[0]
+    issued = {0: (1, ADD), 1: (2, ADD), 2: (3, ADD), 3: (0, MAD)}
+    read, written = {}, {}
+    for cycle in range(7):
+        gpu.cycle = cycle
+        write_back(gpu, core, timing)
+        dispatch(core, timing, cycle)
+        read_operands(core, cycle)
+        read[cycle] = set(np.flatnonzero(core.bank_read[0, :4] == cycle).tolist())
+        written[cycle] = set(np.flatnonzero(core.bank_written[0, :4] == cycle).tolist())
+        if cycle in issued:
+            issue(core, timing, *issued[cycle])
+    assert read == {0: set(), 1: {3}, 2: {0, 2}, 3: {1, 3}, 4: {0, 3}, 5: set(), 6: {3}}
+    assert written == {0: set(), 1: set(), 2: set(), 3: set(), 4: {2}, 5: {3}, 6: {0}}

@@ -1,0 +1,75 @@
+"""`simtlab run BFS`, `simtlab list workloads`, and the page made from the same numbers."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import simtlab as sl
+from tests.cli.conftest import SAXPY, invoke, refused
+
+PAGE = Path(__file__).parents[2] / "docs" / "workloads.md"
+
+
+def test_every_workload_is_listed_at_every_size_with_its_numbers():
+    rows = json.loads(invoke("list", "workloads", "--json").stdout)["workloads"]
+    assert [(row["name"], row["size"]) for row in rows] == [
+        (name, size) for name in sl.workloads() for size in ("tiny", "small", "paper")
+    ]
+    for row in rows:
+        assert (row["instructions"] is None) == (row["size"] == "paper")
+        assert row["size"] == "paper" or 0 < row["global_load_share"] < 1
+
+
+def test_the_list_as_text():
+    lines = invoke("list", "workloads").stdout.splitlines()
+    assert lines[0].split() == ["name", "suite", "category", "size", "launches", "warp", "instructions", "global", "loads"]
+    bfs = next(line.split() for line in lines if line.startswith("BFS") and " tiny " in line)
+    assert bfs[:4] == ["BFS", "Rodinia", "irregular", "tiny"]
+    assert bfs[-1].endswith("%")
+
+
+def test_the_page_is_up_to_date():
+    """If this fails: simtlab list workloads --markdown > docs/workloads.md."""
+    assert invoke("list", "workloads", "--markdown").stdout == PAGE.read_text()
+
+
+def test_a_run_tells_what_it_did_and_that_it_is_right():
+    result = invoke("run", "BFS", "--size", "tiny")
+    assert result.exit_code == 0, result.output
+    assert "workload           BFS, size tiny" in result.stdout
+    assert "as the reference has them: cost" in result.stdout
+    assert "Kernel2" in result.stdout
+
+
+def test_a_run_as_json():
+    found = json.loads(invoke("run", "mm", "--size", "tiny", "--seed", 4, "--threads", 1, "--json").stdout)
+    assert (found["workload"], found["size"], found["checked"], found["gpu"]) == ("MM", "tiny", True, None)
+    (launch,) = found["launches"]
+    assert (launch["grid"], launch["block"]) == ([3, 3, 1], [16, 16, 1])
+    assert launch["instructions"] == found["instructions"]
+
+
+def test_a_run_on_a_file_of_the_users(tmp_path):
+    file = tmp_path / "path.txt"
+    file.write_text("0 1\n1 2\n2 0\n0 3\n")
+    assert "launches           6" in invoke("run", "BFS", "--size", "tiny", "--input", f"graph={file}").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["BFZ"], "did you mean BFS"),
+        (["BFS", "--size", "huge"], "its sizes are tiny, small, paper"),
+        (["BFS", "--grid", 4], "--grid cannot be used with a workload"),
+        (["BFS", "--input", "graph"], "bad --input 'graph'"),
+        (["BFS", "--input", "graph=missing.gr"], "missing.gr: cannot be read: No such file"),
+        (["CP", "--input", "graph=missing.gr"], "CP takes no input file 'graph'"),
+        (["BFS", "--gpu", "caps-gtx48"], "caps-gtx480"),
+        ([SAXPY, "--size", "tiny"], "--size is for workloads"),
+        (["tests"], "is no workload: it has no workload.py and no kernel.cu"),
+    ],
+)
+def test_what_cannot_be_run_is_refused(arguments, message, monkeypatch):
+    monkeypatch.chdir(Path(__file__).parents[2])
+    assert message in refused(2, "run", *arguments)
