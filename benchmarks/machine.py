@@ -61,7 +61,8 @@ def main() -> None:
     print("caps-gtx480, three loops, one host core")
     for name, work in (("FMA loop", fma), ("streaming saxpy", saxpy)):
         run, seconds = work(gpu)
-        print(f"  {name:18} {run.instructions / seconds / 1e3:7.0f} K warp instructions/s   IPC {run.ipc:6.2f}   {run.cycles} cycles")
+        rate = run.instructions / seconds / 1e3
+        print(f"  {name:18} {rate:7.0f} K warp instructions/s   IPC {run.ipc:6.2f}   {run.cycles} cycles")
     run, seconds = gather(gpu)
     requests = run.counters["l1_accesses"]
     print(f"  {'random gather':18} {requests / seconds / 1e3:7.0f} K requests/s   {run.cycles} cycles")
@@ -69,7 +70,8 @@ def main() -> None:
     for detail in (1, 2, 3):
         run, seconds = fma(sl.Gpu("caps-gtx480", set={"core.detail": detail}))
         rates[detail] = run.instructions / seconds
-    print("  FMA by loops: " + ", ".join(f"{d}: {r / 1e3:.0f} K/s" for d, r in rates.items()) + f" (1 against 3: {rates[1] / rates[3]:.2f}x)")
+    by_loops = ", ".join(f"{detail}: {rate / 1e3:.0f} K/s" for detail, rate in rates.items())
+    print(f"  FMA by loops: {by_loops} (1 against 3: {rates[1] / rates[3]:.2f}x)")
     few, many = fma(gpu, 960), fma(sl.Gpu("caps-gtx480", set={"core.cores": 80}), 960)
     ratio = (many[0].instructions / many[1]) / (few[0].instructions / few[1])
     print(f"  80 cores against 15 on the same kernel: {ratio:.2f} of the rate")
