@@ -1,16 +1,18 @@
 """The frame that holds workloads: names, folders, parameters, checks."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import simtlab as sl
+from simtlab.cli.workloads import resident_ctas
 from simtlab.workloads.check import check
-from simtlab.workloads.counting import COUNTER, with_counted_loads
+from simtlab.workloads.counting import with_counted_loads
 from simtlab.workloads.errors import WorkloadError
-from simtlab.workloads.measured import measure, stored
+from simtlab.workloads.measured import count_loads, measure, stored
 
 PAGE = Path(__file__).parents[2] / "docs" / "write-a-workload.md"
 KERNEL = """
@@ -187,8 +189,7 @@ def test_a_run_leaves_no_arrays_behind():
 
 
 def test_every_executed_global_load_of_a_warp_is_counted(folder):
-    run = sl.workload(folder, size="tiny").run(sl.Gpu(), rewrite=with_counted_loads)
-    assert int(run.module.variable(COUNTER)[0]) == 4  # warps: 100 threads
+    assert count_loads(sl.workload(folder, size="tiny")) == [("twice", 4)]  # warps: 100 threads
 
 
 def test_a_guarded_load_counts_whether_its_guard_holds_or_not():
@@ -199,8 +200,19 @@ def test_a_guarded_load_counts_whether_its_guard_holds_or_not():
 
 @pytest.mark.parametrize("name", sl.workloads())
 def test_the_stored_numbers_are_what_tiny_measures(name):
-    """If this fails after a change on purpose: python -m simtlab.workloads.measured NAME."""
-    assert stored()[name]["tiny"] == measure(sl.workload(name, size="tiny"))
+    """If this fails after a change on purpose: python -m simtlab.cli.workloads NAME."""
+    found = measure(sl.workload(name, size="tiny"))
+    kernels = tuple(replace(kernel, resident=resident_ctas(kernel)) for kernel in found.kernels)
+    assert stored()[name]["tiny"] == replace(found, kernels=kernels)
+
+
+@pytest.mark.parametrize("name", sl.workloads())
+def test_the_stored_numbers_of_kernels_add_up_and_their_ctas_fit_as_stored(name):
+    for run in stored()[name].values():
+        assert sum(kernel.launches for kernel in run.kernels) == run.launches
+        assert sum(kernel.instructions for kernel in run.kernels) == run.instructions
+        assert sum(kernel.global_loads for kernel in run.kernels) == run.global_loads
+        assert [kernel.resident for kernel in run.kernels] == [resident_ctas(kernel) for kernel in run.kernels]
 
 
 # The page that shows how

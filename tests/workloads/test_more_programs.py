@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import simtlab as sl
+from simtlab.workloads.bpr.workload import backwards, squashed
 from simtlab.workloads.ccl.workload import reference as union_find
 from simtlab.workloads.errors import WorkloadError
 from simtlab.workloads.frame import Launcher, workload
@@ -102,3 +103,20 @@ def test_components_of_a_long_chain_need_many_jumps(gpu):
     assert (union_find(data)["label"] == 0).all()
     names = [launch.kernel for launch in launcher.launches]
     assert names.count("kernel_pointer_jumping") > names.count("kernel_hooking") > 2
+
+
+def test_what_back_propagation_gives_the_hidden_layer_is_the_slope_of_the_error():
+    """The host's part of BPR, which the program and its reference share: minus the derivative, here by differences."""
+    random = np.random.default_rng(5)
+    sums, weights, target = random.standard_normal(16), random.standard_normal((17, 2)), np.array([0.1])
+
+    def error(sums):
+        output = squashed(weights[0, 1] + squashed(sums) @ weights[1:, 1])
+        return 0.5 * (target[0] - output) ** 2
+
+    step = 1e-5
+    slope = [(error(sums + step * one) - error(sums - step * one)) / (2 * step) for one in np.eye(16)]
+    active, delta = backwards(sums, weights, target)
+    assert np.allclose(active, 1 / (1 + np.exp(-sums)))
+    assert delta[0] == 0
+    assert np.allclose(delta[1:], np.negative(slope), rtol=1e-6, atol=1e-10)

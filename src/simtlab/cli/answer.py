@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 import typer
 
 from simtlab.errors import CompileError, Deadlock, DeviceFault, SimtlabError
+from simtlab.workloads.errors import WrongResult
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,24 +29,39 @@ class Answer(Protocol):
     def show(self, console: "Console") -> None: ...
 
 
+class Stopped(KeyboardInterrupt):
+    """Ctrl-C, with what had been found out by then."""
+
+    def __init__(self, answer: Answer):
+        self.answer = answer
+        super().__init__()
+
+
 def answer(work: Callable[[], Answer], as_json: bool) -> None:
     """Do the work and show its answer. As JSON, nothing else reaches stdout, not even what a kernel prints."""
     printed = io.StringIO()
     try:
         with redirect_stdout(printed) if as_json else nullcontext():
             found = work()
-        if as_json:
-            typer.echo(json.dumps(found.as_json(), indent=2, allow_nan=False))
-        else:
-            from rich.console import Console
-
-            found.show(Console(highlight=False, markup=False, emoji=False))
+        tell(found, as_json)
+    except Stopped as stop:
+        tell(stop.answer, as_json)
+        raise typer.Exit(INTERRUPTED) from None
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
     except SimtlabError as error:
         fail(error, printed.getvalue() if as_json else None)
     except MemoryError:
         fail(BadInput("this machine has not enough memory for that"), printed.getvalue() if as_json else None)
+
+
+def tell(found: Answer, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(found.as_json(), indent=2, allow_nan=False))
+        return
+    from rich.console import Console
+
+    found.show(Console(highlight=False, markup=False, emoji=False))
 
 
 def fail(error: SimtlabError, printed: str | None) -> NoReturn:
@@ -56,4 +72,4 @@ def fail(error: SimtlabError, printed: str | None) -> NoReturn:
     if isinstance(error, CompileError) and "\n" in text:
         text = f"the CUDA compiler refused the source\n{text}"
     typer.echo(f"error: {text}", err=True)
-    raise typer.Exit(FAULT if isinstance(error, DeviceFault | Deadlock) else BAD_INPUT)
+    raise typer.Exit(FAULT if isinstance(error, DeviceFault | Deadlock | WrongResult) else BAD_INPUT)

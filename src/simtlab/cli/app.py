@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from simtlab import __version__
-from simtlab.cli.answer import answer
+from simtlab.cli.answer import Answer, answer
 
 app = typer.Typer(
     name="simtlab",
@@ -21,6 +21,21 @@ CompilerOptions = Annotated[
     list[str] | None, typer.Option(metavar="OPTION", help="An option for the CUDA compiler: --option=-DN=4.")
 ]
 Folders = Annotated[list[Path] | None, typer.Option(metavar="DIR", help="A folder with headers.")]
+Gpus = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="The machine to time it on, a preset or a .toml file; functional if left out."),
+]
+Changes = Annotated[
+    list[str] | None, typer.Option(metavar="KEY=VALUE", help="Change a key of the machine: l1d.ways=8. May be repeated.")
+]
+Policies = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="SLOT=POLICY",
+        help="A policy of the machine: warp_scheduler=gto, warp_scheduler=two-level,active_warps=6 or "
+        "warp_scheduler=./mine.py.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
@@ -78,18 +93,23 @@ def run(
         list[str] | None,
         typer.Option(metavar="NAME=FILE", help="A workload's input from a file: graph=road.gr. May be repeated."),
     ] = None,
-    gpu: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The machine to time a workload on; functional if left out.")
-    ] = None,
+    gpu: Gpus = None,
+    set: Changes = None,
+    policy: Policies = None,
     json: Json = False,
 ) -> None:
     """Run a kernel, or a workload, and show what it did."""
+    from simtlab.cli.machines import choose
     from simtlab.cli.plan import Options
     from simtlab.cli.workloads import WorkloadOptions, run_program_or_workload
 
     options = Options(kernel, grid, block, arg or [], out or [], shared, option or [], include or [])
-    of_workload = WorkloadOptions(size, input or [], gpu)
-    answer(lambda: run_program_or_workload(file, options, of_workload, seed, threads), json)
+    of_workload = WorkloadOptions(size, input or [])
+
+    def work() -> Answer:
+        return run_program_or_workload(file, options, of_workload, choose(gpu, set or [], policy or []), seed, threads)
+
+    answer(work, json)
 
 
 @app.command()
@@ -131,3 +151,19 @@ def list_workloads(
     from simtlab.cli.workloads import list_workloads
 
     answer(list_workloads, json)
+
+
+@lists.command("gpus")
+def list_gpus(json: Json = False) -> None:
+    """Print the machines that come with simtlab: cores, clock, caches, memory."""
+    from simtlab.cli.machine_lists import list_gpus
+
+    answer(list_gpus, json)
+
+
+@lists.command("policies")
+def list_policies(json: Json = False) -> None:
+    """Print the policies that come with simtlab: slot, name, parameters, what each does."""
+    from simtlab.cli.machine_lists import list_policies
+
+    answer(list_policies, json)

@@ -10,6 +10,8 @@
     args = ["i32:512", "a"]
     [outputs]
     a = "a.npy"
+
+`gpu`, `[set]` and `[policies]` time the launches on a machine, as --gpu, --set and --policy do.
 """
 
 import tomllib
@@ -21,10 +23,11 @@ from typing import Any
 import numpy as np
 
 from simtlab.cli.answer import BadInput
+from simtlab.cli.machines import POLICY_EXAMPLES, MachineChoice, PolicyChoice, read_policy, read_slot
 from simtlab.cli.plan import LaunchPlan, Plan, check_output
 from simtlab.cli.values import ArrayText, parse_size, parse_value
 
-TOP_KEYS = ("source", "options", "include", "arrays", "launch", "outputs")
+TOP_KEYS = ("source", "options", "include", "arrays", "launch", "outputs", "gpu", "set", "policies")
 LAUNCH_KEYS = ("kernel", "grid", "block", "shared", "args", "repeat")
 
 
@@ -69,6 +72,7 @@ class _Reader:
             include=[self.folder / folder for folder in self.texts("include")],
             seed=seed,
             from_file=True,
+            machine=self.machine(),
         )
 
     def check_keys(self, table: Mapping[str, Any], known: Iterable[str], place: str) -> None:
@@ -122,6 +126,21 @@ class _Reader:
             raise self.error(f'outputs.{name} must be a file\'s name such as "y.npy", not {file!r}')
         return check_output(self.folder / file, f"{self.path}: outputs.{name}")
 
+    def machine(self) -> MachineChoice:
+        gpu = self.text("gpu") if "gpu" in self.content else None
+        if gpu is not None and gpu.endswith(".toml"):
+            gpu = str(self.folder / gpu)
+        policies = dict(self.policy(slot, text) for slot, text in self.table("policies").items())
+        return MachineChoice(gpu, flat(self.table("set")), policies)
+
+    def policy(self, slot: str, text: object) -> tuple[str, PolicyChoice]:
+        try:
+            if not isinstance(text, str):
+                raise ValueError(f"it must be a string, not {text!r}")
+            return read_slot(slot), read_policy(text, self.folder)
+        except ValueError as problem:
+            raise self.error(f"policies.{slot}: {problem}; {POLICY_EXAMPLES}") from None
+
     # Keys of a launch -------------------------------------------------------------------------------------------------
 
     def launch(self, place: str, table: dict[str, Any], arrays: Mapping[str, ArrayText]) -> LaunchPlan:
@@ -171,3 +190,11 @@ class _Reader:
         if isinstance(value, ArrayText):
             raise self.error(f"{place} '{text}': an array must be declared under [arrays] and named here")
         return value
+
+
+def flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Tables in tables as dotted keys."""
+    found: dict[str, Any] = {}
+    for key, value in table.items():
+        found.update(flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value})
+    return found

@@ -2,12 +2,13 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from simtlab.cli.answer import BadInput
+from simtlab.cli.machines import MachineChoice
 from simtlab.cli.values import ArrayText, parse_size, parse_value
 
 
@@ -35,6 +36,7 @@ class Plan:
     include: Sequence[Path] = ()
     seed: int = 0
     from_file: bool = False  # a TOML file, which may hold several launches
+    machine: MachineChoice = field(default_factory=MachineChoice)
 
 
 @dataclass(frozen=True)
@@ -51,13 +53,14 @@ class Options:
     include: Sequence[Path]
 
 
-def make_plan(file: Path, options: Options, seed: int) -> Plan:
-    """The plan that a command line stands for."""
+def make_plan(file: Path, options: Options, seed: int, machine: MachineChoice) -> Plan:
+    """The plan that a command line stands for. Beside a TOML file, it may say another machine."""
     if file.suffix == ".toml":
         from simtlab.cli.launches import read_launches
 
         _refuse_beside_toml(options)
-        return read_launches(file, seed)
+        plan = read_launches(file, seed)
+        return replace(plan, machine=machine.over(plan.machine))
     values = [_argument(number, text) for number, text in enumerate(options.arg)]
     arrays = {name_of(k): value for k, value in enumerate(values) if isinstance(value, ArrayText)}
     arguments = tuple(name_of(k) if isinstance(value, ArrayText) else value for k, value in enumerate(values))
@@ -65,7 +68,7 @@ def make_plan(file: Path, options: Options, seed: int) -> Plan:
         options.kernel, _size("--grid", options.grid), _size("--block", options.block), arguments, options.shared or 0
     )
     outputs = dict(_output(text, values) for text in options.out)
-    return Plan(file, [launch], arrays, outputs, options.option, options.include, seed)
+    return Plan(file, [launch], arrays, outputs, options.option, options.include, seed, machine=machine)
 
 
 def name_of(position: int) -> str:

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simtlab.cli.answer import BadInput
+from simtlab.cli.answer import BadInput, Stopped
 from simtlab.cli.plan import LaunchPlan, Plan
+from simtlab.cli.progress import make_ready, show_cycles
 from simtlab.cli.source import check_source, choose_kernel, open_module
 from simtlab.cli.tables import show_facts, show_table
+from simtlab.cli.timing import Timing
 from simtlab.cli.values import type_and_shape
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from simtlab.host.array import DeviceArray
+    from simtlab.host.launch import Run
     from simtlab.host.module import Kernel
+    from simtlab.machine.machine import Interrupted
 
 FIRST_ELEMENTS = 8  # of a changed array, shown
-EMPTY_KERNEL = ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry nothing() { ret; }\n"
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ class Launched:
     instructions: int
     seconds: float
     printed: str
+    timing: Timing | None = None  # on a machine
+    stopped: bool = False  # by Ctrl-C
 
     @property
     def rate(self) -> float:
@@ -49,7 +52,9 @@ class Launched:
         return self.instructions / self.seconds / 1e6
 
     def as_json(self) -> dict[str, Any]:
-        return {**vars(self), "million_instructions_per_second": self.rate}
+        facts = {name: value for name, value in vars(self).items() if name not in ("timing", "stopped")}
+        timing = {"timing": self.timing.as_json()} if self.timing else {}
+        return {**facts, "million_instructions_per_second": self.rate, **timing}
 
 
 @dataclass(frozen=True)
@@ -94,17 +99,20 @@ def shown(value: np.generic) -> Any:
 def carry_out(plan: Plan, threads: int | None) -> RunAnswer:
     """Compile, make the arrays, launch, write the files."""
     check_source(plan.source, plan.include)
-    from simtlab.host.gpu import Gpu
-
-    gpu = Gpu(threads=threads)
+    gpu = plan.machine.build(threads)
+    gpu.watch = show_cycles
     module = open_module(gpu, plan.source, [launch.kernel for launch in plan.launches], plan.options, plan.include)
     kernels = [choose_kernel(module, launch.kernel, plan.source) for launch in plan.launches]
     arrays = {
         name: text.place(gpu, name, (plan.seed, number)) for number, (name, text) in enumerate(plan.arrays.items())
     }
     before = {name: array.numpy() for name, array in arrays.items()}
-    make_ready()
-    launched = [launch(kernel, asked, arrays) for kernel, asked in zip(kernels, plan.launches, strict=True)]
+    make_ready(timed=gpu.machine is not None)
+    launched = []
+    for kernel, asked in zip(kernels, plan.launches, strict=True):
+        launched.append(launch(kernel, asked, arrays, plan))
+        if launched[-1].stopped:
+            raise Stopped(RunAnswer(plan, launched, []))
     changed = []
     for name, array in arrays.items():
         values = array.numpy()
@@ -113,38 +121,51 @@ def carry_out(plan: Plan, threads: int | None) -> RunAnswer:
     return RunAnswer(plan, launched, changed)
 
 
-@cache
-def make_ready() -> None:
-    """Load the compiled executor (the first time after an update it is compiled), so that launches are timed without it."""
-    from rich.console import Console
+def launch(kernel: Kernel, asked: LaunchPlan, arrays: Mapping[str, DeviceArray], plan: Plan) -> Launched:
+    """Launch a kernel as often as asked, or until Ctrl-C stops a machine."""
+    arguments = [arrays[value] if isinstance(value, str) else value for value in asked.arguments]
+    runs: list[Run] = []
+    stop = None
+    begin = time.perf_counter()
+    try:
+        for _ in range(asked.repeat):
+            runs.append(kernel(asked.grid, asked.block, arguments, shared=asked.shared))
+    except KeyboardInterrupt as interrupt:
+        stop = as_interrupted(interrupt)
+    seconds = time.perf_counter() - begin
+    return summary(kernel, asked, runs, seconds, plan, stop)
 
-    from simtlab.host.gpu import Gpu
 
-    with Console(file=sys.stderr).status("Getting the executor ready; the first time this takes a while"):
-        Gpu(threads=1, memory_bytes=1 << 20).load(EMPTY_KERNEL)["nothing"](1, 1)
+def as_interrupted(interrupt: KeyboardInterrupt) -> Interrupted:
+    """Ctrl-C in the middle of a timed launch; any other is raised again."""
+    from simtlab.machine.machine import Interrupted
+
+    if not isinstance(interrupt, Interrupted):
+        raise interrupt
+    return interrupt
 
 
-def launch(kernel: Kernel, asked: LaunchPlan, arrays: Mapping[str, DeviceArray]) -> Launched:
-    """Launch a kernel as often as asked."""
+def summary(
+    kernel: Kernel, asked: LaunchPlan, runs: list[Run], seconds: float, plan: Plan, stop: Interrupted | None
+) -> Launched:
+    from simtlab.host.launch import MAX_BLOCK, MAX_GRID, triple
     from simtlab.host.module import plain_name
 
-    arguments = [arrays[value] if isinstance(value, str) else value for value in asked.arguments]
-    runs = []
-    begin = time.perf_counter()
-    for _ in range(asked.repeat):
-        runs.append(kernel(asked.grid, asked.block, arguments, shared=asked.shared))
-    seconds = time.perf_counter() - begin
+    timed = [(kernel.program, run.timing) for run in runs if run.timing] + ([(stop.program, stop.run)] if stop else [])
+    machine = kernel.module.gpu.machine
     return Launched(
         kernel=asked.kernel or plain_name(kernel.name),
-        grid=runs[0].grid,
-        block=runs[0].block,
+        grid=triple(asked.grid, "grid", MAX_GRID),
+        block=triple(asked.block, "block", MAX_BLOCK),
         registers=kernel.registers,
         static_shared_bytes=kernel.shared_bytes,
         dynamic_shared_bytes=asked.shared,
-        repeat=asked.repeat,
-        instructions=sum(run.instructions for run in runs),
+        repeat=len(runs) + (stop is not None),
+        instructions=sum(run.instructions for run in runs) + (stop.run.instructions if stop else 0),
         seconds=seconds,
         printed="".join(run.printed for run in runs),
+        timing=Timing(plan.machine, machine.config, timed) if machine else None,
+        stopped=stop is not None,
     )
 
 
@@ -172,18 +193,36 @@ class RunAnswer:
     launches: list[Launched]
     arrays: list[Changed]
 
+    @property
+    def timing(self) -> Timing | None:
+        """Of all launches together."""
+        first = self.launches[0].timing
+        runs = [run for done in self.launches if done.timing for run in done.timing.runs]
+        return Timing(first.choice, first.config, runs) if first else None
+
+    @property
+    def stopped(self) -> bool:
+        return any(done.stopped for done in self.launches)
+
     def as_json(self) -> dict[str, Any]:
+        source = {"source": str(self.plan.source), **({"interrupted": True} if self.stopped else {})}
         arrays = [array.as_json() for array in self.arrays]
         if not self.plan.from_file:
-            return {"source": str(self.plan.source), **self.launches[0].as_json(), "arrays": arrays}
+            return {**source, **self.launches[0].as_json(), "arrays": arrays}
         launches = [launched.as_json() for launched in self.launches]
-        return {"source": str(self.plan.source), "launches": launches, "arrays": arrays}
+        total = {"timing": self.timing.as_json()} if self.timing else {}
+        return {**source, "launches": launches, **total, "arrays": arrays}
 
     def show(self, console: Console) -> None:
+        if self.stopped:
+            console.print("stopped by Ctrl-C; until then:")
         if self.plan.from_file:
             self._show_launches(console)
         else:
             self._show_launch(console)
+        if self.timing:
+            console.print()
+            self.timing.show(console)
         changed = [array for array in self.arrays if array.changed]
         if changed:
             console.print()
@@ -209,15 +248,18 @@ class RunAnswer:
 
     def _show_launches(self, console: Console) -> None:
         header = ["kernel", "grid", "block", "times", "registers", "shared bytes", "warp instructions", "seconds", "million/s"]
+        if self.timing:
+            header += ["cycles", "ipc"]
         rows = [
             [
                 done.kernel, _size(done.grid), _size(done.block), str(done.repeat), str(done.registers),
                 str(done.static_shared_bytes + done.dynamic_shared_bytes), f"{done.instructions:,}",
                 f"{done.seconds:.3g}", f"{done.rate:.3g}",
+                *([f"{done.timing.cycles:,}", f"{done.timing.ipc:.3g}"] if done.timing else []),
             ]
             for done in self.launches
         ]  # fmt: skip
-        show_table(console, header, rows, right=range(3, 9))
+        show_table(console, header, rows, right=range(3, len(header)))
 
 
 def _size(size: tuple[int, int, int]) -> str:

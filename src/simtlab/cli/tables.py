@@ -1,4 +1,4 @@
-"""Tables: framed on a terminal, aligned text elsewhere, so that they can be cut, searched and compared."""
+"""Tables and bars: framed on a terminal, aligned text elsewhere, so that they can be cut, searched and compared."""
 
 from collections.abc import Sequence
 from itertools import zip_longest
@@ -7,6 +7,8 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+BAR_LENGTH = 40
 
 
 def show_table(console: Console, header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> None:
@@ -27,6 +29,18 @@ def show_facts(console: Console, facts: Sequence[tuple[str, str]]) -> None:
     width = max(len(name) for name, _ in facts)
     for name, value in facts:
         console.print(Text(f"{name:{width}}  ", "dim").append(value, "default not dim"), soft_wrap=True)
+
+
+def show_bars(console: Console, title: str, shares: Sequence[tuple[str, float]]) -> None:
+    """Print names with their shares of a whole, as percentages and as bars; the largest bar has full length."""
+    if not shares:
+        return
+    mark, longest = ("█" if console.is_terminal else "#"), max(share for _, share in shares)
+    rows = []
+    for name, share in shares:
+        length = max(1, round(BAR_LENGTH * share / longest)) if share else 0
+        rows.append([name, f"{share:.1%}", mark * length])
+    show_table(console, [title, "share", ""], rows, right=(1,))
 
 
 def _show_plain(console: Console, header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]) -> None:

@@ -1,7 +1,11 @@
-"""`simtlab run BFS` and `simtlab list workloads`."""
+"""`simtlab run BFS` and `simtlab list workloads`.
+
+`python -m simtlab.cli.workloads [--size SIZE] [NAME ...]` measures the workloads again for that list.
+"""
 
 from __future__ import annotations
 
+import argparse
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -9,16 +13,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simtlab.cli.answer import Answer, BadInput
+from simtlab.cli.answer import Answer, BadInput, Stopped
+from simtlab.cli.machines import MachineChoice
 from simtlab.cli.plan import Options, make_plan
 from simtlab.cli.tables import show_facts, show_table
+from simtlab.cli.timing import Timing
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from simtlab.workloads.frame import WorkloadRun
+    from simtlab.workloads.measured import KernelShape
 
 PROGRAM_SUFFIXES = (".cu", ".ptx", ".toml")
+LISTED_MACHINE = "caps-gtx480"  # whose resident CTAs the page of workloads shows
 
 
 @dataclass(frozen=True)
@@ -27,18 +35,19 @@ class WorkloadOptions:
 
     size: str | None
     input: Sequence[str]
-    gpu: str | None
 
 
-def run_program_or_workload(file: Path, program: Options, of_workload: WorkloadOptions, seed: int, threads: int | None) -> Answer:
+def run_program_or_workload(
+    file: Path, program: Options, of_workload: WorkloadOptions, machine: MachineChoice, seed: int, threads: int | None
+) -> Answer:
     """Run what is named: a workload, or a program file as the options say."""
     if is_workload(file):
         refuse(program, "cannot be used with a workload, which says this itself")
-        return run_workload(file, of_workload, seed, threads)
+        return run_workload(file, of_workload, machine, seed, threads)
     refuse(of_workload, "is for workloads; `simtlab list workloads` shows them")
     from simtlab.cli.run import carry_out
 
-    return carry_out(make_plan(file, program, seed), threads)
+    return carry_out(make_plan(file, program, seed, machine), threads)
 
 
 def is_workload(file: Path) -> bool:
@@ -55,19 +64,34 @@ def refuse(options: Options | WorkloadOptions, why: str) -> None:
             raise BadInput(f"--{name} {why}")
 
 
-def run_workload(name: Path, options: WorkloadOptions, seed: int, threads: int | None) -> WorkloadAnswer:
+def run_workload(
+    name: Path, options: WorkloadOptions, machine: MachineChoice, seed: int, threads: int | None
+) -> WorkloadAnswer:
     """Run a workload and check it."""
     from simtlab.workloads.frame import workload
 
     chosen = workload(name, options.size or "small", seed=seed, files=dict(map(_named_file, options.input)))
-    from simtlab.cli.run import make_ready
-    from simtlab.host.gpu import Gpu
+    from simtlab.cli.progress import make_ready, show_cycles
 
-    gpu = Gpu(options.gpu, threads=threads)
-    make_ready()
+    gpu = machine.build(threads)
+    gpu.watch = show_cycles
+    config = gpu.machine.config if gpu.machine else None
+    make_ready(timed=config is not None)
     begin = time.perf_counter()
-    run = chosen.run(gpu)
-    return WorkloadAnswer(run, options.gpu, time.perf_counter() - begin)
+    try:
+        run = chosen.run(gpu)
+    except KeyboardInterrupt as interrupt:
+        from simtlab.cli.run import as_interrupted
+
+        stop = as_interrupted(interrupt)
+        assert config is not None
+        timing = Timing(machine, config, [(stop.program, stop.run)])
+        raise Stopped(StoppedWorkload(chosen.name, chosen.size, stop.earlier_cycles, timing)) from None
+    seconds = time.perf_counter() - begin
+    if config is None:
+        return WorkloadAnswer(run, None, seconds)
+    launches = [(run.module[launch.kernel].program, launch.timing) for launch in run.launches if launch.timing]
+    return WorkloadAnswer(run, Timing(machine, config, launches), seconds)
 
 
 def _named_file(text: str) -> tuple[str, str]:
@@ -82,19 +106,20 @@ class WorkloadAnswer:
     """What a workload's launches did; its results were right, or there would be no answer."""
 
     run: WorkloadRun
-    machine: str | None
+    timing: Timing | None
     seconds: float
 
     def as_json(self) -> dict[str, Any]:
-        run = self.run
+        run, timing = self.run, self.timing
         launches = [
             {"kernel": launch.kernel, "grid": launch.grid, "block": launch.block, "instructions": launch.instructions,
-             **({"cycles": launch.cycles} if self.machine else {})}
+             **({"cycles": launch.cycles, "ipc": launch.ipc} if timing else {})}
             for launch in run.launches
         ]  # fmt: skip
         totals: dict[str, Any] = {"instructions": run.instructions, "seconds": self.seconds, "checked": run.checked}
-        cycles = {"cycles": run.cycles} if self.machine else {}
-        return {"workload": run.name, "size": run.size, "gpu": self.machine, **totals, **cycles, "launches": launches}
+        timed = {"cycles": run.cycles, "timing": timing.as_json()} if timing else {}
+        gpu = timing.choice.gpu if timing else None
+        return {"workload": run.name, "size": run.size, "gpu": gpu, **totals, **timed, "launches": launches}
 
     def show(self, console: Console) -> None:
         run = self.run
@@ -103,8 +128,6 @@ class WorkloadAnswer:
             ("launches", f"{len(run.launches)}"),
             ("warp instructions", f"{run.instructions:,}"),
         ]
-        if self.machine:
-            facts += [("gpu", self.machine), ("cycles", f"{run.cycles:,}"), ("ipc", f"{run.instructions / run.cycles:.3g}")]
         facts += [
             ("seconds", f"{self.seconds:.3g}, compiling and checking included"),
             ("results", f"as the reference has them: {', '.join(run.outputs)}"),
@@ -112,6 +135,9 @@ class WorkloadAnswer:
         show_facts(console, facts)
         console.print()
         self._show_kernels(console)
+        if self.timing:
+            console.print()
+            self.timing.show(console)
 
     def _show_kernels(self, console: Console) -> None:
         from simtlab.host.module import plain_name
@@ -128,6 +154,29 @@ class WorkloadAnswer:
         ]  # fmt: skip
         header = ["kernel", "launches", "CTAs", "threads", "registers", "shared bytes", "warp instructions"]
         show_table(console, header, rows, right=range(1, 7))
+
+
+@dataclass(frozen=True)
+class StoppedWorkload:
+    """A timed workload that Ctrl-C stopped: what the launch under way had come to."""
+
+    name: str
+    size: str
+    earlier_cycles: int  # of the launches that had ended
+    timing: Timing
+
+    def as_json(self) -> dict[str, Any]:
+        kernel = self.timing.runs[0][0].name
+        return {"workload": self.name, "size": self.size, "interrupted": True, "earlier_cycles": self.earlier_cycles,
+                "kernel": kernel, "timing": self.timing.as_json()}  # fmt: skip
+
+    def show(self, console: Console) -> None:
+        from simtlab.host.module import plain_name
+
+        kernel = plain_name(self.timing.runs[0][0].name)
+        console.print(f"stopped by Ctrl-C in a launch of {kernel}, {self.earlier_cycles:,} cycles after the workload's start; "
+                      "this launch until then:", soft_wrap=True)  # fmt: skip
+        self.timing.show(console)
 
 
 # The list -------------------------------------------------------------------------------------------------------------
@@ -151,11 +200,13 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
     words = [row[key] for key in ("name", "suite", "category", "size")]
     if row["launches"] is None:
         return [*words, "", "", ""]
-    return [*words, str(row["launches"]), f"{row['instructions']:,}", f"{row['global_load_share']:.1%}"]
+    from simtlab.workloads.page import percent
+
+    return [*words, str(row["launches"]), f"{row['instructions']:,}", percent(row["global_load_share"])]
 
 
 def list_workloads() -> WorkloadList:
-    """Every workload at every size, with the numbers kept in the package; `paper` has none."""
+    """Every workload at every size, with the numbers kept in the package."""
     from simtlab.workloads.loading import find, load, workloads
     from simtlab.workloads.measured import stored
 
@@ -170,6 +221,38 @@ def list_workloads() -> WorkloadList:
                     "launches": kept.launches if kept else None,
                     "instructions": kept.instructions if kept else None,
                     "global_load_share": kept.load_share if kept else None,
+                    "checked": kept.checked if kept else None,
                 }
             )  # fmt: skip
     return WorkloadList(rows)
+
+
+# Measure again --------------------------------------------------------------------------------------------------------
+
+
+def resident_ctas(kernel: KernelShape, machine: str = LISTED_MACHINE) -> tuple[int, str]:
+    """How many CTAs of a kernel fit in a core, and what stops the next one."""
+    from simtlab.machine.config.load import load
+    from simtlab.machine.machine import occupancy
+
+    program: Any = kernel  # it has the name and the registers, which is all that is asked for
+    fits = occupancy(load(machine), program, kernel.threads, kernel.shared_bytes)
+    return fits.ctas, fits.limited_by
+
+
+def main() -> None:
+    """Measure the workloads named, or all of them, and keep the numbers in the package."""
+    from simtlab.workloads.loading import SIZES, workloads
+    from simtlab.workloads.measured import measure_again
+
+    parser = argparse.ArgumentParser(prog="python -m simtlab.cli.workloads", description=main.__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--size", choices=SIZES, help="this size alone")
+    parser.add_argument("--unchecked", action="store_true", help="do not compare the results with the references")
+    given = parser.parse_args()
+    sizes = [given.size] if given.size else SIZES
+    measure_again(given.names or workloads(), sizes, resident_ctas, check_result=not given.unchecked)
+
+
+if __name__ == "__main__":
+    main()

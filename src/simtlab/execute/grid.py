@@ -26,7 +26,12 @@ POLL_SECONDS = 0.2  # how often the waiting thread looks for Ctrl-C
 def default_threads() -> int:
     """`$SIMTLAB_THREADS`, or one for each core this process may use."""
     chosen = os.environ.get("SIMTLAB_THREADS")
-    return max(1, int(chosen)) if chosen else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    if not chosen:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    try:
+        return max(1, int(chosen))
+    except ValueError:
+        raise ValueError(f"SIMTLAB_THREADS is '{chosen}'; it must be a number of host threads, such as 4") from None
 
 
 @cache

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,8 @@ STACK_BYTES = 16 * 1024  # local memory of a thread whose calls have no deepest 
 class Gpu:
     """A GPU: without a machine it runs kernels and gives the bits a real one gives; with one it also tells the time.
 
-    `Gpu("caps-gtx480", warp_scheduler="gto", set={"l1d.ways": 8})` is a preset with a policy and a changed key.
+    `Gpu("caps-gtx480", warp_scheduler="two-level", policy_parameters={"active_warps": 6}, set={"core.cores": 8})` is a
+    preset with a policy and a changed key.
     `threads` is how many host threads run CTAs functionally; it changes how long a launch takes, never what it computes.
     """
 
@@ -37,13 +39,18 @@ class Gpu:
         machine: str | PathLike | MachineConfig | None = None,
         *,
         warp_scheduler: str = "lrr",
+        policy_parameters: Mapping[str, Any] | None = None,
         set: Mapping[str, Any] | None = None,
         threads: int | None = None,
         memory_bytes: int = DEFAULT_BYTES,
         stack_bytes: int = STACK_BYTES,
     ):
-        self.machine = None if machine is None else build_machine(machine, warp_scheduler, set or {})
-        self.threads = default_threads() if threads is None else threads
+        self.machine = None
+        if machine is not None:
+            self.machine = build_machine(machine, warp_scheduler, policy_parameters or {}, set or {})
+        # Entered around each timed launch with the kernel's name; what it gives, if anything, is told the cycles so far.
+        self.watch: Callable[[str], AbstractContextManager[Callable[[int], None] | None]] = lambda _: nullcontext()
+        self.threads = usual_threads() if threads is None else threads
         if self.threads < 1:
             raise SimtlabError(f"threads is {threads}; at least one is needed")
         self.memory = DeviceMemory(memory_bytes)
@@ -109,13 +116,21 @@ class Gpu:
         self._kept = buffer
 
 
-def build_machine(machine: Any, warp_scheduler: str, changes: Mapping[str, Any]) -> Machine:
+def build_machine(machine: Any, warp_scheduler: str, parameters: Mapping[str, Any], changes: Mapping[str, Any]) -> Machine:
     """A machine from a preset's name, a file, or a configuration."""
     from simtlab.machine.config import MachineConfig, load
     from simtlab.machine.machine import Machine
 
     config = machine if isinstance(machine, MachineConfig) else load(machine)
-    return Machine(config.replace(changes) if changes else config, warp_scheduler)
+    return Machine(config.replace(changes) if changes else config, warp_scheduler, **parameters)
+
+
+def usual_threads() -> int:
+    """Host threads if nobody says how many."""
+    try:
+        return default_threads()
+    except ValueError as problem:
+        raise SimtlabError(str(problem)) from None
 
 
 def read_source(source: str | PathLike, default_name: str) -> tuple[str, str]:

@@ -55,7 +55,8 @@ def launch_on(machine: Machine, gpu: Gpu, program: Program, launch: np.ndarray, 
             raise explain_fault(gpu, program, trouble, services)
         raise explain_deadlock(program, resident)  # type: ignore[arg-type]
 
-    return machine.run(program, launch, serve, give_up)
+    with gpu.watch(program.name) as progress:
+        return machine.run(program, launch, serve, give_up, progress)
 
 
 def _bytes_at(address: int, size: int) -> np.ndarray:

@@ -168,6 +168,8 @@ def _configure_slice(record: Any, number: int, config: MachineConfig) -> None:
     record.to_dram.limit = max(2, config.l2.dram_queue_entries) + config.dram.latency_cycles
     record.fills.limit = 256
     _configure_cache(record.cache, config.l2)
+    record.cache.slices = config.l2.slices
+    record.cache.interleave_shift = config.address_map.slice_interleave_bytes.bit_length() - 1
     record.mshr.entries, record.mshr.merges = config.l2.mshr_entries, config.l2.mshr_merges
     mshr.reset(record.mshr)
 

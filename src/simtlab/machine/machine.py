@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,9 @@ from simtlab.machine.memory.cache import forget_all
 from simtlab.policies import hook as policies
 from simtlab.program.program import Program
 
-STRETCH = 200_000  # cycles between looks at Ctrl-C and at progress
+STRETCH = 200_000  # cycles between looks at whether warps only repeat themselves
+FEWEST_CYCLES = 256  # between looks at Ctrl-C; from here on as many as take the time below, whatever the machine
+LOOK_SECONDS = 0.1, 0.3
 STUCK_CYCLES = 2_000_000  # no instruction issued and no answer come for so long: something is wrong
 FAR_FUTURE = 1 << 62
 
@@ -50,6 +53,14 @@ class TimedRun:
     def ipc(self) -> float:
         """Warp instructions a core cycle, the whole GPU together."""
         return self.instructions / self.cycles if self.cycles else 0.0
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during a launch; `run` is what the machine counted until then, after the earlier launches' cycles."""
+
+    def __init__(self, program: Program, run: TimedRun, earlier_cycles: int):
+        self.program, self.run, self.earlier_cycles = program, run, earlier_cycles
+        super().__init__(f"kernel '{program.name}' was stopped after {run.cycles} cycles")
 
 
 def occupancy(config: MachineConfig, program: Program, threads: int, shared_bytes: int) -> Occupancy:
@@ -84,41 +95,76 @@ class Machine:
 
     def __init__(self, config: MachineConfig, warp_scheduler: str = "lrr", **parameters: Any):
         self.config = config
-        self.records: Records = build(config)
         self.policy = policies.load("warp_scheduler", warp_scheduler, **parameters)
+        self._reset()
+
+    def _reset(self) -> None:
+        """A machine at rest, its caches empty."""
+        self.records: Records = build(self.config)
         self._own = policies.attach(self.policy, self.records.cores)
         gpu = self.records.gpu[0]
         gpu.pick, gpu.on_issue = self.policy.addresses["pick"], self.policy.addresses["on_issue"]
+        self._unfinished = False
 
-    def run(self, program: Program, launch: np.ndarray, serve: Callable, give_up: Callable) -> TimedRun:
-        """Run a grid. `serve(cta, worker)` does what a kernel asks of the host; `give_up(kind, ctas, worker)` raises."""
-        records, gpu = self.records, self.records.gpu[0]
+    def run(
+        self,
+        program: Program,
+        launch: np.ndarray,
+        serve: Callable,
+        give_up: Callable,
+        progress: Callable[[int], None] | None = None,
+    ) -> TimedRun:
+        """Run a grid. `serve(cta, worker)` does what a kernel asks of the host; `give_up(kind, ctas, worker)` raises.
+
+        `progress` is told the cycles so far, every now and then. Ctrl-C raises Interrupted. After a launch
+        that did not end, the next one finds the machine as new: what was under way never will be.
+        """
+        if self._unfinished:
+            self._reset()
+        gpu = self.records.gpu[0]
         fits = occupancy(self.config, program, int(launch[0].threads), int(launch[0].shared_bytes))
         timing = timing_table(program, self.config.units, 32 // self.config.core.simd_width)
         kept = self._prepare(program, launch, fits)
         stalls = np.zeros((len(program.code), N_STALLS), np.int64)
         gpu.pc_stalls, gpu.n_instructions = stalls.ctypes.data, len(program.code)
-        before = self._counters()
-        first, seen = int(gpu.cycle), (-1, -1)
+        first, before = int(gpu.cycle), self._counters()
+        self._unfinished = True
+        try:
+            self._run_grid(program, timing, serve, give_up, progress)
+        except KeyboardInterrupt:
+            raise Interrupted(program, self._result(first, before, fits, stalls), first) from None
+        self._unfinished = False
+        del kept
+        return self._result(first, before, fits, stalls)
+
+    def _run_grid(self, program: Program, timing: Any, serve: Callable, give_up: Callable, progress: Callable | None) -> None:
+        """Stretch after stretch until the grid is done; in between, what needs the host."""
+        gpu, seen = self.records.gpu[0], (-1, -1)
+        first, part = int(gpu.cycle), FEWEST_CYCLES
         while True:
-            gpu.until = gpu.cycle + STRETCH
-            gpu.outcome = Outcome.SPENT
-            outcome = Outcome(
-                run_clock(gpu, records.cores, records.slices, records.channels, records.networks, program.table[0],
-                          timing[0], records.requests[0])
-            )  # fmt: skip
+            outcome, end = Outcome.SPENT, gpu.cycle + STRETCH
+            while outcome == Outcome.SPENT and gpu.cycle < end:
+                begin = perf_counter()
+                outcome = self._run_clock(program, timing, min(gpu.cycle + part, end))
+                part = next_part(part, perf_counter() - begin)
+                if progress is not None:
+                    progress(int(gpu.cycle) - first)
             if outcome == Outcome.DONE:
-                break
+                return
             if outcome == Outcome.SERVICE:
                 self._serve(serve, timing[0])
                 outcome = Outcome.FAULT if gpu.worker.fault != FaultCode.NONE else Outcome.SPENT
             if outcome == Outcome.FAULT:
                 give_up(outcome, [self._cta_at_fault()], gpu.worker)
             seen = self._look_for_progress(program, seen, give_up)
-        for core in records.cores:
-            close_account(gpu, core)
-        del kept
-        return self._result(first, before, fits, stalls)
+
+    def _run_clock(self, program: Program, timing: Any, until: int) -> Outcome:
+        records, gpu = self.records, self.records.gpu[0]
+        gpu.until, gpu.outcome = until, Outcome.SPENT
+        return Outcome(
+            run_clock(gpu, records.cores, records.slices, records.channels, records.networks, program.table[0], timing[0],
+                      records.requests[0])
+        )  # fmt: skip
 
     def _prepare(self, program: Program, launch: np.ndarray, fits: Occupancy) -> list[np.ndarray]:
         """Memory for the CTAs that can be resident, and everything back to the start."""
@@ -194,6 +240,9 @@ class Machine:
         return collect(self.records)
 
     def _result(self, first: int, before: dict[str, int], fits: Occupancy, stalls: np.ndarray) -> TimedRun:
+        """What was counted since `before`, up to and including this cycle."""
+        for core in self.records.cores:
+            close_account(self.records.gpu[0], core)
         after = self._counters()
         counters = {name: after[name] - before[name] for name in after}
         causes = {cause.name.lower(): counters.pop(f"stall_{cause.name.lower()}") for cause in Stall}
@@ -201,6 +250,13 @@ class Machine:
         return TimedRun(
             cycles, counters["instructions"], counters["thread_instructions"], causes, counters, fits, stalls
         )
+
+
+def next_part(cycles: int, seconds: float) -> int:
+    """How many cycles to run before the next look at Ctrl-C, if so many took so long. What is counted does not depend on it."""
+    if seconds < LOOK_SECONDS[0]:
+        return min(2 * cycles, STRETCH)
+    return max(cycles // 2, FEWEST_CYCLES) if seconds > LOOK_SECONDS[1] else cycles
 
 
 def _settle_ctas(core: Any, address: int, launch: Any, fits: Occupancy) -> list[np.ndarray]:

@@ -80,8 +80,10 @@ class Policy:
     kept: list[Any] = field(default_factory=list)
 
     def new_state(self, count: int) -> np.ndarray:
-        """One zeroed state each, the parameters filled in."""
+        """One zeroed state each, the parameters filled in, and the scheduler's number where there is a field for it."""
         states = np.zeros(count, self.state).view(np.recarray)
+        if "scheduler" in (self.state.names or ()):
+            states["scheduler"] = np.arange(count) % MAX_SCHEDULERS
         for name, value in self.parameters.items():
             states[name] = value
         return states

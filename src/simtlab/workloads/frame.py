@@ -128,10 +128,10 @@ class Workload:
         compiled = compile_cuda(source.read_text(), str(source), options, [str(self.folder)], names)
         return Module(gpu, parse(rewrite(compiled.ptx), "kernel.ptx"), compiled.names)
 
-    def run(self, gpu: Gpu, check_result: bool = True, rewrite: Callable[[str], str] | None = None) -> WorkloadRun:
+    def run(self, gpu: Gpu, check_result: bool = True) -> WorkloadRun:
         """Run every launch; WrongResult unless the outputs are what the reference says."""
         data = self.inputs()
-        launcher = Launcher(gpu, self.compile(gpu, rewrite))
+        launcher = Launcher(gpu, self.compile(gpu))
         try:
             outputs = self.definition.run(launcher, data)
         finally:

@@ -1,26 +1,22 @@
 """What each workload's run amounts to: launches, warp instructions, global loads, the shapes of its kernels.
 
-The numbers are kept in `measured.json`; `python -m simtlab.workloads.measured` measures again and writes it.
+The numbers are kept in `measured.json`; `python -m simtlab.cli.workloads` measures again and writes it.
 """
 
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from simtlab.workloads.counting import COUNTER, with_counted_loads
-from simtlab.workloads.frame import Workload, WorkloadRun, workload, workloads
-
-if TYPE_CHECKING:
-    from simtlab.host.gpu import Gpu
+from simtlab.workloads.frame import Launcher, Workload, WorkloadRun, workload, workloads
+from simtlab.workloads.loading import SIZES
 
 STORED = Path(__file__).with_name("measured.json")
-MEASURED_SIZES = ("tiny", "small")  # `paper` takes too long
 
 
 @dataclass(frozen=True)
@@ -33,6 +29,14 @@ class KernelShape:
     threads: int  # of a CTA, at most
     registers: int  # of a thread
     shared_bytes: int  # of a CTA, static and dynamic, at most
+    instructions: int  # of warps, all launches together
+    global_loads: int | None = None  # those of them that are ld.global
+    resident: tuple[int, str] | None = None  # CTAs of a core of caps-gtx480, and what stops the next one
+
+    @property
+    def load_share(self) -> float | None:
+        """Global loads among the warp instructions."""
+        return None if self.global_loads is None else self.global_loads / self.instructions
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,7 @@ class Measured:
     launches: int
     instructions: int  # of warps
     global_loads: int  # those of them that are ld.global
+    checked: bool  # whether the results were compared with the reference
     kernels: tuple[KernelShape, ...]
 
     @property
@@ -50,18 +55,42 @@ class Measured:
         return self.global_loads / self.instructions
 
 
-def measure(program: Workload) -> Measured:
+class CountingLauncher(Launcher):
+    """A launcher for kernels with counted loads; it keeps each launch's."""
+
+    def __init__(self, *arguments: Any):
+        super().__init__(*arguments)
+        self.loads: list[int] = []
+
+    def launch(self, *arguments: Any, **options: Any) -> Any:
+        counter = self.module.variable(COUNTER)
+        counter[0] = 0
+        run = super().launch(*arguments, **options)
+        self.loads.append(int(counter[0]))
+        return run
+
+
+def measure(program: Workload, check_result: bool = True) -> Measured:
     """Run a workload twice: as it is, and with its loads counted. On one thread, so that races go one way."""
     from simtlab.host.gpu import Gpu
+    from simtlab.host.module import plain_name
 
-    run = program.run(Gpu(threads=1))
-    return Measured(len(run.launches), run.instructions, count_loads(program, Gpu(threads=1)), shapes(run))
+    run = program.run(Gpu(threads=1), check_result)
+    loads: dict[str, int] = {}
+    for kernel, count in count_loads(program):
+        loads[plain_name(kernel)] = loads.get(plain_name(kernel), 0) + count
+    kernels = tuple(replace(kernel, global_loads=loads[kernel.name]) for kernel in shapes(run))
+    return Measured(len(run.launches), run.instructions, sum(loads.values()), run.checked, kernels)
 
 
-def count_loads(program: Workload, gpu: Gpu) -> int:
-    """How many warp instructions `ld.global` it executes."""
-    run = program.run(gpu, check_result=False, rewrite=with_counted_loads)
-    return int(run.module.variable(COUNTER)[0])
+def count_loads(program: Workload) -> list[tuple[str, int]]:
+    """How many warp instructions `ld.global` each launch executes, and of which kernel."""
+    from simtlab.host.gpu import Gpu
+
+    gpu = Gpu(threads=1)
+    launcher = CountingLauncher(gpu, program.compile(gpu, with_counted_loads))
+    program.definition.run(launcher, program.inputs())
+    return [(launch.kernel, count) for launch, count in zip(launcher.launches, launcher.loads, strict=True)]
 
 
 def shapes(run: WorkloadRun) -> tuple[KernelShape, ...]:
@@ -70,13 +99,14 @@ def shapes(run: WorkloadRun) -> tuple[KernelShape, ...]:
 
     found = []
     for name in dict.fromkeys(launch.kernel for launch in run.launches):
-        launches = [launch for launch in run.launches if launch.kernel == name]
-        ctas = [x * y * z for x, y, z in (launch.grid for launch in launches)]
-        threads = max(x * y * z for x, y, z in (launch.block for launch in launches))
-        dynamic = max(bytes for launch, bytes in zip(run.launches, run.dynamic_shared, strict=True) if launch.kernel == name)
+        mine = [pair for pair in zip(run.launches, run.dynamic_shared, strict=True) if pair[0].kernel == name]
+        ctas = [x * y * z for x, y, z in (launch.grid for launch, _ in mine)]
+        threads = max(x * y * z for x, y, z in (launch.block for launch, _ in mine))
         kernel = run.module[name]
-        shared = kernel.shared_bytes + dynamic
-        found.append(KernelShape(plain_name(name), len(launches), (min(ctas), max(ctas)), threads, kernel.registers, shared))
+        shared = kernel.shared_bytes + max(dynamic for _, dynamic in mine)
+        executed = sum(launch.instructions for launch, _ in mine)
+        size = (min(ctas), max(ctas)), threads, kernel.registers, shared, executed
+        found.append(KernelShape(plain_name(name), len(mine), *size))
     return tuple(found)
 
 
@@ -87,20 +117,31 @@ def stored() -> dict[str, dict[str, Measured]]:
     return {name: {size: from_json(row) for size, row in sizes.items()} for name, sizes in document.items()}
 
 
-def from_json(row: dict) -> Measured:
-    kernels = tuple(KernelShape(**{**kernel, "ctas": tuple(kernel["ctas"])}) for kernel in row["kernels"])
-    return Measured(row["launches"], row["instructions"], row["global_loads"], kernels)
+def from_json(row: dict[str, Any]) -> Measured:
+    return Measured(**{**row, "kernels": tuple(map(_kernel_from_json, row["kernels"]))})
 
 
-def measure_again(names: Sequence[str]) -> None:
-    """Measure these workloads and keep the numbers."""
-    document = json.loads(STORED.read_text()) if STORED.exists() else {}
+def _kernel_from_json(row: dict[str, Any]) -> KernelShape:
+    return KernelShape(**{**row, "ctas": tuple(row["ctas"]), "resident": tuple(row["resident"])})
+
+
+def measure_again(
+    names: Sequence[str],
+    sizes: Sequence[str],
+    resident: Callable[[KernelShape], tuple[int, str]],
+    check_result: bool = True,
+) -> None:
+    """Measure these workloads and keep the numbers; `resident` says how many CTAs of a kernel fit in a core."""
     for name in names:
-        document[name] = {size: asdict(measure(workload(name, size))) for size in MEASURED_SIZES}
-        print(name, *(f"{size} {document[name][size]['instructions']:,}" for size in MEASURED_SIZES))
-    kept = {name: document[name] for name in workloads() if name in document}
+        for size in sizes:
+            found = measure(workload(name, size), check_result)
+            kernels = tuple(replace(kernel, resident=resident(kernel)) for kernel in found.kernels)
+            _keep(name, size, replace(found, kernels=kernels))
+            print(f"{name} {size}: {found.instructions:,} warp instructions, {found.load_share:.1%} global loads", flush=True)
+
+
+def _keep(name: str, size: str, found: Measured) -> None:
+    document = json.loads(STORED.read_text()) if STORED.exists() else {}
+    document.setdefault(name, {})[size] = asdict(found)
+    kept = {n: {s: document[n][s] for s in SIZES if s in document[n]} for n in workloads() if n in document}
     STORED.write_text(json.dumps(kept, indent=1) + "\n")
-
-
-if __name__ == "__main__":
-    measure_again(sys.argv[1:] or workloads())

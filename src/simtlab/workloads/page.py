@@ -21,21 +21,24 @@ RUNS = """
 ## Runs
 
 Warp instructions are those executed by a functional run with the generated input of seed 0; global loads are the share of
-`ld.global` among them, which textures and constant memory have no part in. They are measured by
-`python -m simtlab.workloads.measured`.
+`ld.global` among them, which textures and constant memory have no part in. `python -m simtlab.cli.workloads` measures them;
+{checked}
 
-| workload | suite | category | launches, tiny | warp instructions, tiny | global loads, tiny | launches, small | \
-warp instructions, small | global loads, small |
-|---|---|---|--:|--:|--:|--:|--:|--:|
+| workload | suite | category | size | launches | warp instructions | global loads |
+|---|---|---|---|--:|--:|--:|
 """
 KERNELS = """
-## Kernels at size `small`
+## Kernels at size `{size}`
 
-Where a kernel is launched with different grids, the least and the most CTAs are given. Registers are 32-bit registers a
-thread, allocated by simtlab from the PTX; shared memory is a CTA's, static and dynamic.
-
-| workload | kernel | launches | CTAs | threads a CTA | registers | shared memory, bytes |
-|---|---|--:|--:|--:|--:|--:|
+| workload | kernel | launches | CTAs | threads a CTA | registers | shared memory, bytes | resident CTAs | limited by | \
+warp instructions | global loads |
+|---|---|--:|--:|--:|--:|--:|--:|---|--:|--:|
+"""
+KERNEL_COLUMNS = """
+The tables of kernels say how their CTAs fit in a core of `caps-gtx480`: how many are resident at once, and what stops the
+next one. Where a kernel is launched with different grids, the least and the most CTAs are given. Registers are 32-bit
+registers a thread, allocated by simtlab from the PTX; shared memory is a CTA's, static and dynamic. Warp instructions are
+those of all launches together.
 """
 PROGRAMS = """
 ## Programs
@@ -44,32 +47,50 @@ PROGRAMS = """
 
 def as_markdown() -> str:
     """The whole page."""
-    parts = [INTRODUCTION, RUNS, *map(_run_row, workloads()), KERNELS, *_kernel_rows(), PROGRAMS, *map(_program, workloads())]
-    return "".join(parts)
+    runs = [RUNS.format(checked=_checked()), *_run_rows(), KERNEL_COLUMNS]
+    kernels = [text for size in ("small", "paper") for text in (KERNELS.format(size=size), *_kernel_rows(size))]
+    return "".join([INTRODUCTION, *runs, *kernels, PROGRAMS, *map(_program, workloads())])
 
 
-def _run_row(name: str) -> str:
-    definition = load(find(name))
-    measured = stored().get(name, {})
-    cells = [name, definition.SUITE, definition.CATEGORY]
-    for size in ("tiny", "small"):
-        found = measured.get(size)
-        cells += [f"{found.launches}", f"{found.instructions:,}", f"{found.load_share:.1%}"] if found else [""] * 3
-    return f"| {' | '.join(cells)} |\n"
+def _checked() -> str:
+    """Which results were compared with the reference."""
+    unchecked = [f"{name} at `{size}`" for name, sizes in stored().items() for size, run in sizes.items() if not run.checked]
+    exceptions = f", except those of {', '.join(unchecked)}" if unchecked else ""
+    return f"the results were compared with the references{exceptions}."
 
 
-def _kernel_rows() -> Iterator[str]:
+def _run_rows() -> Iterator[str]:
     for name in workloads():
-        measured = stored().get(name, {}).get("small")
+        definition = load(find(name))
+        for size in definition.SIZES:
+            found = stored().get(name, {}).get(size)
+            numbers = [f"{found.launches}", f"{found.instructions:,}", percent(found.load_share)] if found else [""] * 3
+            yield _row(name, definition.SUITE, definition.CATEGORY, size, *numbers)
+
+
+def _kernel_rows(size: str) -> Iterator[str]:
+    for name in workloads():
+        measured = stored().get(name, {}).get(size)
         for kernel in measured.kernels if measured else ():
-            numbers = (kernel.launches, ctas(kernel), kernel.threads, kernel.registers, kernel.shared_bytes)
-            yield f"| {name} | `{kernel.name}` | {' | '.join(map(str, numbers))} |\n"
+            shape = (kernel.launches, ctas(kernel), kernel.threads, kernel.registers, kernel.shared_bytes)
+            resident = kernel.resident or ("", "")
+            share = "" if kernel.load_share is None else percent(kernel.load_share)
+            yield _row(name, f"`{kernel.name}`", *shape, *resident, f"{kernel.instructions:,}", share)
+
+
+def _row(*cells: object) -> str:
+    return f"| {' | '.join(map(str, cells))} |\n"
 
 
 def ctas(kernel: KernelShape) -> str:
     """One number where all launches have as many."""
     least, most = kernel.ctas
     return f"{least}" if least == most else f"{least}–{most}"
+
+
+def percent(share: float) -> str:
+    """One decimal, or one digit that is not zero."""
+    return f"{share:.1%}" if share >= 0.0005 or not share else f"{100 * share:.1g}%"
 
 
 def _program(name: str) -> str:

@@ -27,6 +27,9 @@ def coalesce(gpu, core, op, warp, ins, mask):
     if op.memory == SHARED:
         op.passes = conflict_passes(gpu, warp, ins, mask, op.is_store == 0 and op.is_atomic == 1)
         return
+    if op.memory == TEXTURE:  # no traffic yet: every texel is there a hit latency from now
+        op.hits_ready = gpu.cycle + core.l1t.hit_latency
+        return
     granule = gpu.constant_line_bytes if op.memory == CONSTANT else gpu.sector_bytes
     for lane in range(32):
         if (mask >> np.uint32(lane)) & np.uint32(1):

@@ -59,11 +59,11 @@ def fetch_for(gpu, core, timing, requests, w):
     core.moved = gpu.cycle
     if way != NO_WAY:
         return  # the line is on its way for another warp
-    core.l1i_misses += 1
     way = victim(cache, address)
     if way == NO_WAY:
         core.fetching = np.uint64(core.fetching & ~bit_of(w))
         return
+    core.l1i_misses += 1
     line = address // cache.line_bytes * cache.line_bytes
     reserve(cache, way, address, np.uint32(1))
     send(gpu, core, requests, INSTRUCTION, line, cache.line_bytes, w, -1)

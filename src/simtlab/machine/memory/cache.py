@@ -47,6 +47,8 @@ def cache_t(max_lines: int) -> np.dtype:
             ("line_bytes", "i8"),
             ("sector_bytes", "i8"),
             ("hashed", "i8"),
+            ("slices", "i8"),  # of an L2; 0 for a cache that sees all addresses
+            ("interleave_shift", "i8"),
             ("fifo", "i8"),  # replace the oldest filled instead of the least recently used
             ("on_fill", "i8"),  # a miss takes a line only when its data come
             ("write_policy_global", "i8"),
@@ -64,9 +66,18 @@ INVALID, RESERVED, VALID, DIRTY = (int(state) for state in LineState)
 
 
 @compiled
+def within_slice(cache, address):
+    """An L2 slice sees only its own blocks of the address space: put side by side, they fill all its sets."""
+    if cache.slices == 0:
+        return address
+    block = address >> cache.interleave_shift
+    return ((block // cache.slices) << cache.interleave_shift) | (address & ((1 << cache.interleave_shift) - 1))
+
+
+@compiled
 def set_of(cache, address):
     """The set a line belongs to. The hashed index folds higher bits in, so that strides spread over the sets."""
-    line = address // cache.line_bytes
+    line = within_slice(cache, address) // cache.line_bytes
     if cache.hashed:
         line = line ^ (line // cache.sets) ^ (line // (cache.sets * cache.sets))
     return line % cache.sets

@@ -209,6 +209,8 @@ def fetch_read_only(gpu, core, requests, number, cache, kind):
     address = op.lines[op.served]
     way = probe(cache, address)
     hit = way != NO_WAY and cache.line[way].pending == 0
+    if not hit and no_room(core, requests):
+        return NO_NETWORK
     if kind == CONSTANT:
         core.l1c_hits += hit
         core.l1c_misses += not hit
@@ -219,8 +221,6 @@ def fetch_read_only(gpu, core, requests, number, cache, kind):
         touch(cache, way)
         op.hits_ready = gpu.cycle + cache.hit_latency
         return NONE
-    if no_room(core, requests):
-        return NO_NETWORK
     if way == NO_WAY:
         way = victim(cache, address)
         if way != NO_WAY:

@@ -52,18 +52,29 @@ def granule(slice, address):
 
 
 @compiled
+def sectors_of(cache, address, size):
+    """The sectors of a line that so many bytes from an address touch."""
+    bits = sector_bit(cache, address)
+    last = address // cache.line_bytes * cache.line_bytes + cache.line_bytes - 1
+    for place in range(address + cache.sector_bytes, min(address + size - 1, last) + 1, cache.sector_bytes):
+        bits = np.uint32(bits | sector_bit(cache, place))
+    return bits
+
+
+@compiled
 def take_data(gpu, slice, requests):
-    """A sector has come from DRAM: fill it, and answer one of those who wait for it each cycle."""
+    """Sectors have come from DRAM: fill them, and answer one of those who wait for it each cycle."""
     if slice.filling == NOT_FILLING:
         number = front(slice.fills)
         if number == NOTHING:
             return
         pop(slice.fills)
-        address = granule(slice, requests.entry[number].address)
+        request = requests.entry[number]
+        address = granule(slice, request.address)
         slice.filling = find_entry(slice.mshr, address)
         way = slice.mshr.entry[slice.filling].way
         if way != NO_WAY:
-            fill(slice.cache, way, sector_bit(slice.cache, address))
+            fill(slice.cache, way, sectors_of(slice.cache, address, request.bytes))
     if is_full(slice.output):
         return
     waiter = take_waiter(slice.mshr, slice.filling)
@@ -129,8 +140,8 @@ def read(gpu, slice, requests, number):
     cache = slice.cache
     address = granule(slice, request.address)
     way = probe(cache, address)
-    bit = sector_bit(cache, address)
-    if way != NO_WAY and cache.line[way].sectors & bit:
+    wanted = sectors_of(cache, address, request.bytes)
+    if way != NO_WAY and cache.line[way].sectors & wanted == wanted:
         touch(cache, way)
         slice.hits += 1
         if request.kind == ATOMIC:
@@ -151,9 +162,9 @@ def read(gpu, slice, requests, number):
         way = make_room(gpu, slice, requests, address)
         if way == NO_WAY:
             return False
-        reserve(cache, way, address, bit)
+        reserve(cache, way, address, wanted)
     else:
-        cache.line[way].pending = np.uint32(cache.line[way].pending | bit)
+        cache.line[way].pending = np.uint32(cache.line[way].pending | wanted)
     merge(slice.mshr, allocate(slice.mshr, address, way), number)
     slice.misses += 1
     slice.atomics += request.kind == ATOMIC

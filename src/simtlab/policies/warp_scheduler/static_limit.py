@@ -1,4 +1,7 @@
-"""Static warp limiting (Rogers et al., MICRO 2012): only the oldest `warps` of a scheduler may issue, greedy then oldest."""
+"""Static warp limiting (Rogers et al., MICRO 2012): only the oldest `warps` of a scheduler may issue, greedy then oldest.
+
+A warp that waits at a barrier does not count: those it waits for must come there too.
+"""
 
 import numpy as np
 
@@ -11,7 +14,7 @@ parameters = {"warps": 8}
 @hook
 def pick(core, own, ready, cycle):
     allowed = np.uint64(0)
-    rest = np.uint64(core.occupied)
+    rest = np.uint64(core.occupied & core.mine[own.scheduler] & ~core.barrier)
     for _ in range(own.warps):
         if rest == 0:
             break

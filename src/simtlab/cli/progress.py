@@ -1,0 +1,100 @@
+"""Status lines on a terminal's stderr, for what takes long; elsewhere there are none."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from threading import Timer
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.live import Live
+    from rich.spinner import Spinner
+
+COMPILING_AFTER_SECONDS = 3.0  # loading compiled code takes less
+CYCLES_AFTER_SECONDS = 0.5
+EMPTY_KERNEL = ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry nothing() { ret; }\n"
+
+
+def status_line(text: str) -> tuple[Live, Spinner] | None:
+    """A line not yet shown, or None where nobody would see it. It leaves stdout alone, which may go elsewhere."""
+    from rich.console import Console
+    from rich.live import Live
+    from rich.spinner import Spinner
+
+    console = Console(file=sys.stderr)
+    if not console.is_terminal:
+        return None
+    spinner = Spinner("dots", text)
+    return Live(spinner, console=console, transient=True, redirect_stdout=False, redirect_stderr=False), spinner
+
+
+@contextmanager
+def notice(text: str, after_seconds: float) -> Iterator[None]:
+    """Show a text while something goes on, if it goes on for long."""
+    made = status_line(text)
+    if made is None:
+        yield
+        return
+    line, _ = made
+    timer = Timer(after_seconds, line.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        line.stop()
+
+
+@contextmanager
+def show_cycles(kernel: str) -> Iterator[Callable[[int], None] | None]:
+    """Show the cycles of a timed launch as they go by; a short launch shows none."""
+    from simtlab.host.module import plain_name
+
+    name, begin = plain_name(kernel), time.monotonic()
+    made = status_line(name)
+    if made is None:
+        yield None
+        return
+    line, spinner = made
+
+    def report(cycles: int) -> None:
+        if time.monotonic() - begin >= CYCLES_AFTER_SECONDS:
+            spinner.update(text=f"{name}: {cycles:,} cycles")
+            line.start()
+
+    try:
+        yield report
+    finally:
+        line.stop()
+
+
+@cache
+def make_executor_ready() -> None:
+    """Load the compiled executor (the first time after an update it is compiled), so that launches are timed without it."""
+    from simtlab.host.gpu import Gpu
+
+    with notice("Compiling the executor, once", COMPILING_AFTER_SECONDS):
+        Gpu(threads=1, memory_bytes=1 << 20).load(EMPTY_KERNEL)["nothing"](1, 1)
+
+
+@cache
+def make_machine_ready() -> None:
+    """The same for the machine: one core of a small one is enough, for all machines share their compiled code."""
+    from simtlab.host.gpu import Gpu
+
+    with notice("Compiling the machine, once; this takes about a minute", COMPILING_AFTER_SECONDS):
+        gpu = Gpu("caps-gtx480", set={"core.cores": 1}, threads=1, memory_bytes=1 << 20)
+        gpu.load(EMPTY_KERNEL)["nothing"](1, 1)
+
+
+def make_ready(timed: bool) -> None:
+    if timed:
+        make_machine_ready()
+    else:
+        make_executor_ready()

@@ -1,0 +1,185 @@
+"""What launches took on a machine, for people and for programs: cycles, stalls, caches, DRAM."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from simtlab.cli.machines import MachineChoice
+from simtlab.cli.tables import show_bars, show_facts, show_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from simtlab.machine.config import MachineConfig
+    from simtlab.machine.machine import TimedRun
+    from simtlab.program.program import Program
+
+CACHES = [
+    ("L1 data", "l1_hits", "l1_hits_reserved", "l1_misses"),
+    ("L1 constant", "l1c_hits", None, "l1c_misses"),
+    ("L1 instruction", "l1i_hits", None, "l1i_misses"),
+    ("L2", "l2_hits", "l2_hits_reserved", "l2_misses"),
+]
+FAILURES = [("tag", "l1_fail_tag"), ("MSHR", "l1_fail_mshr"), ("network", "l1_fail_network")]
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Launches on one machine, their counts added up."""
+
+    choice: MachineChoice
+    config: MachineConfig
+    runs: Sequence[tuple[Program, TimedRun]]
+
+    @property
+    def cycles(self) -> int:
+        return sum(run.cycles for _, run in self.runs)
+
+    @property
+    def instructions(self) -> int:
+        return sum(run.instructions for _, run in self.runs)
+
+    @property
+    def ipc(self) -> float:
+        return ratio(self.instructions, self.cycles)
+
+    @cached_property
+    def stalls(self) -> dict[str, int]:
+        """Scheduler cycles by cause, largest first."""
+        total = added([run.stalls for _, run in self.runs])
+        return dict(sorted(total.items(), key=lambda item: -item[1]))
+
+    @cached_property
+    def counters(self) -> dict[str, int]:
+        return added([run.counters for _, run in self.runs])
+
+    @property
+    def occupancies(self) -> list[tuple[str, int, str]]:
+        """Kernels, the CTAs of each that fit in a core, and what stops the next one; each only once."""
+        from simtlab.host.module import plain_name
+
+        rows = ((plain_name(program.name), run.occupancy.ctas, run.occupancy.limited_by) for program, run in self.runs)
+        return list(dict.fromkeys(rows))
+
+    @property
+    def mean_load_latency(self) -> float | None:
+        finished = self.counters["loads_finished"]
+        return self.counters["load_latency_cycles"] / finished if finished else None
+
+    @property
+    def seconds(self) -> float:
+        """On the machine, not on the host."""
+        return self.cycles / (self.config.clocks.core_mhz * 1e6)
+
+    @property
+    def dram_bandwidth(self) -> float:
+        """Bytes a second. A read moves what the L1 asked for or a sector of the L2, a write a line of it, in whole bursts."""
+        burst = self.config.dram.burst_bytes
+        read = max(self.config.l1d.sector_bytes, self.config.l2.sector_bytes)
+        moved = sum(
+            self.counters[counter] * -(-size // burst) * burst
+            for counter, size in (("dram_reads", read), ("dram_writes", self.config.l2.line_bytes))
+        )
+        return ratio(moved, self.seconds)
+
+    # As JSON ----------------------------------------------------------------------------------------------------------
+
+    def as_json(self) -> dict[str, Any]:
+        occupancies = [{"kernel": kernel, "ctas": ctas, "limited_by": limit} for kernel, ctas, limit in self.occupancies]
+        return {
+            **self.choice.as_json(),
+            "cycles": self.cycles,
+            "seconds_on_the_machine": self.seconds,
+            "instructions": self.instructions,
+            "thread_instructions": sum(run.thread_instructions for _, run in self.runs),
+            "ipc": self.ipc,
+            "occupancy": occupancies,
+            "mean_load_latency_cycles": self.mean_load_latency,
+            "dram_bytes_per_second": self.dram_bandwidth,
+            "dram_peak_bytes_per_second": self.config.peak_dram_bandwidth,
+            "stalls": self.stalls,
+            "stalls_by_line": list(self._stalls_by_line()),
+            "counters": self._counters_explained(),
+        }
+
+    def _counters_explained(self) -> dict[str, dict[str, Any]]:
+        from simtlab.machine.counters import COUNTERS
+
+        return {
+            counter.name: {"value": self.counters[counter.name], "unit": counter.unit, "meaning": counter.meaning}
+            for counter in COUNTERS
+        }
+
+    def _stalls_by_line(self) -> Iterator[dict[str, Any]]:
+        """Scheduler cycles by cause that instructions of each source line were waited for; those of no line have no file."""
+        found: dict[tuple[str, int], Any] = {}
+        for program, run in self.runs:
+            for lowered, causes in zip(program.lowered, run.stalls_by_instruction, strict=True):
+                source = lowered.origin.source
+                place = (source.file, source.line) if source else ("", 0)
+                found[place] = found[place] + causes if place in found else causes
+        names = list(self.runs[0][1].stalls) if self.runs else []
+        for (file, line), causes in sorted(found.items()):
+            by_cause = {name: int(count) for name, count in zip(names, causes, strict=True) if count}
+            if by_cause:
+                yield {"file": file or None, "line": line or None, "stalls": by_cause}
+
+    # As text ----------------------------------------------------------------------------------------------------------
+
+    def show(self, console: Console) -> None:
+        show_facts(console, list(self._facts()))
+        console.print()
+        total = sum(self.stalls.values())
+        shares = [(name.replace("_", " "), count / total) for name, count in self.stalls.items() if count]
+        show_bars(console, "scheduler cycles", shares)
+        caches = list(self._cache_rows())
+        if caches:
+            console.print()
+            show_table(console, ["cache", "loads", "hits", "joined a miss", "misses", "miss rate"], caches, right=range(1, 6))
+        console.print()
+        show_facts(console, list(self._memory_facts()))
+
+    def _facts(self) -> Iterator[tuple[str, str]]:
+        yield "gpu", str(self.choice)
+        yield "cycles", f"{self.cycles:,} ({self.seconds * 1e6:,.3g} µs at {self.config.clocks.core_mhz:g} MHz)"
+        yield "ipc", f"{self.ipc:.3g} warp instructions a cycle"
+        occupancies = self.occupancies
+        for kernel, ctas, limit in occupancies:
+            of = f"{kernel}: " if len(occupancies) > 1 else ""
+            yield "occupancy", f"{of}{ctas} CTA{'s' * (ctas != 1)} a core, limited by {limit}"
+        warps = ratio(self.counters["occupied_warp_cycles"], self.cycles * self.config.core.cores)
+        yield "resident warps", f"{warps:.3g} of {self.config.core.max_warps} a core on average"
+        if self.mean_load_latency is not None:
+            yield "load latency", f"{self.mean_load_latency:,.0f} cycles on average"
+
+    def _cache_rows(self) -> Iterator[list[str]]:
+        for name, hit_counter, joined_counter, miss_counter in CACHES:
+            hits, misses = self.counters[hit_counter], self.counters[miss_counter]
+            joined = self.counters[joined_counter] if joined_counter else 0
+            loads = hits + joined + misses
+            if loads:
+                yield [name, f"{loads:,}", f"{hits:,}", f"{joined:,}", f"{misses:,}", f"{misses / loads:.1%}"]
+
+    def _memory_facts(self) -> Iterator[tuple[str, str]]:
+        count = self.counters
+        failures = [f"{name} {count[counter]:,}" for name, counter in FAILURES if count[counter]]
+        yield "L1 reservation failures", f"{', '.join(failures)} (cycles put off)" if failures else "none"
+        written_back = f"{count['l2_write_backs']:,} lines written back"
+        yield "L2", f"{count['l2_writes']:,} writes, {count['l2_atomics']:,} atomics, {written_back}"
+        requests = count["dram_reads"] + count["dram_writes"]
+        hits = f", {count['dram_row_hits'] / requests:.1%} row hits" if requests else ""
+        yield "DRAM", f"{count['dram_reads']:,} reads, {count['dram_writes']:,} writes{hits}"
+        peak = self.config.peak_dram_bandwidth
+        share = f"{self.dram_bandwidth / peak:.1%} of the peak"
+        yield "DRAM bandwidth", f"{self.dram_bandwidth / 1e9:.3g} of {peak / 1e9:.4g} GB/s, {share}"
+
+
+def added(counts: Sequence[dict[str, int]]) -> dict[str, int]:
+    return {name: sum(one[name] for one in counts) for name in counts[0]} if counts else {}
+
+
+def ratio(part: float, whole: float) -> float:
+    return part / whole if whole else 0.0

@@ -1,0 +1,43 @@
+"""The policy that docs/write-a-policy.md walks through runs as it stands there. About 2 s."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+import simtlab as sl
+from tests.timing.test_accounting import launch
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def blocks(tmp_path, monkeypatch):
+    """The page's blocks of Python, and a folder with what they need, the policy saved in it."""
+    found = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "write-a-policy.md").read_text(), re.DOTALL)
+    (tmp_path / "bursts.py").write_text(found[0])
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    return found
+
+
+def test_the_policy_is_about_twenty_lines(blocks):
+    lines = [line for line in blocks[0].splitlines() if line.strip()]
+    assert len(lines) <= 20
+
+
+def test_the_page_runs_as_it_stands_there(blocks, capsys):
+    exec(compile(blocks[1], "write-a-policy.md", "exec"), {})
+    cycles, ipc = capsys.readouterr().out.split()
+    assert int(cycles) > 0
+    assert 0 < float(ipc) < 30  # 15 cores of 2 schedulers
+
+
+def test_bursts_compute_what_other_schedulers_compute(blocks):
+    run, y, count = launch(sl.Gpu("caps-gtx480", warp_scheduler="bursts.py"))
+    other, expected, expected_count = launch(sl.Gpu("caps-gtx480", warp_scheduler="lrr"))
+    assert (y == expected).all()
+    assert count == expected_count
+    assert run.instructions == other.instructions
+    assert run.cycles != other.cycles

@@ -1,0 +1,297 @@
+"""The first level of memory, one mechanism a test, on a machine of one core with one scheduler. About 10 s."""
+
+import numpy as np
+import pytest
+
+import simtlab as sl
+from simtlab.machine.config import load
+from simtlab.machine.counters import COUNTERS
+from tests.timing.machines import gpu, kernel
+
+LINE = 128
+SMALL = {"shared_memory.shares_l1": False, "l1d.index": "linear"}
+
+
+@pytest.fixture(scope="module")
+def device():
+    return gpu(SMALL)
+
+
+def counted(device, body: str, threads: int = 32, lines: int = 4096, grid: int = 1) -> dict[str, int]:
+    """The counters of a kernel whose %d1 points at a line-aligned array; the L2 is as earlier kernels left it."""
+    array = device.zeros(lines * LINE // 4, "u4")
+    assert array.address % LINE == 0
+    found = kernel(device, "ld.param.u64 %d1, [a];\nmov.u32 %r1, %tid.x;\n" + body)(grid, threads, [array, array]).counters
+    array.free()
+    return found
+
+
+def address(stride_bytes: int, offset: int = 0) -> str:
+    """%d2 = %d1 + tid * stride + offset"""
+    return f"mul.wide.u32 %d2, %r1, {stride_bytes};\nadd.u64 %d2, %d2, %d1;\nadd.u64 %d2, %d2, {offset};\n"
+
+
+def load_at(offset: int, register: int = 10) -> str:
+    return f"ld.global.u32 %r{register}, [%d1+{offset}];\n"
+
+
+def then(register: int) -> str:
+    """Wait for a register: the next instruction needs it."""
+    return f"add.u32 %r{register}, %r{register}, 1;\n"
+
+
+def loads_in_turn(*lines: int) -> str:
+    """Loads of whole lines, each begun when the one before has come back."""
+    return "".join(load_at(LINE * line) + then(10) for line in lines)
+
+
+# Coalescing ----------------------------------------------------------------------------------------------------------
+
+WORD, DOUBLE = "ld.global.u32 %r10, [%d2];\n", "ld.global.u64 %d10, [%d2];\n"
+QUAD = "ld.global.v4.u32 {%r10,%r11,%r12,%r13}, [%d2];\n"
+
+
+@pytest.mark.parametrize(
+    ("access", "stride", "offset", "accesses"),
+    [
+        (WORD, 4, 0, 1),
+        (WORD, 0, 0, 1),
+        (WORD, 8, 0, 2),
+        (WORD, 128, 0, 32),
+        (WORD, 4, 64, 2),
+        (DOUBLE, 8, 0, 2),
+        (QUAD, 16, 0, 4),
+        (QUAD, 16, 64, 5),
+    ],
+    ids=["one line", "one word", "stride 2", "stride 32", "misaligned", "64-bit", "128-bit", "128-bit misaligned"],
+)  # fmt: skip
+def test_32_lanes_become_as_few_accesses_as_they_touch_lines(device, access, stride, offset, accesses):
+    found = counted(device, address(stride, offset) + access)
+    assert found["l1_accesses"] == found["l1_misses"] == accesses
+
+
+@pytest.mark.parametrize(("stride", "offset", "accesses"), [(4, 0, 4), (4, 16, 5), (8, 0, 8), (128, 0, 32)])
+def test_a_sectored_cache_takes_32_bytes_at_a_time(stride, offset, accesses):
+    device = sl.Gpu(load("v100").replace({"core.cores": 1}), memory_bytes=1 << 26)
+    found = counted(device, address(stride, offset) + WORD)
+    assert found["l1_accesses"] == found["l1_misses"] == accesses
+
+
+def test_lanes_that_are_masked_off_ask_for_nothing(device):
+    guarded = "setp.lt.u32 %p1, %r1, 3;\n" + address(128) + "@%p1 ld.global.u32 %r10, [%d2];\n"
+    assert counted(device, guarded)["l1_accesses"] == 3
+
+
+# Misses --------------------------------------------------------------------------------------------------------------
+
+
+def test_two_misses_to_one_line_share_one_request(device):
+    found = counted(device, load_at(0, 10) + load_at(64, 11))
+    assert (found["l1_misses"], found["l1_hits_reserved"], found["l1_hits"]) == (1, 1, 0)
+    assert found["round_trips"] == 1
+
+
+def test_a_load_after_the_line_has_come_hits(device):
+    found = counted(device, loads_in_turn(0, 0))
+    assert (found["l1_misses"], found["l1_hits_reserved"], found["l1_hits"]) == (1, 0, 1)
+
+
+def no_failures(found: dict[str, int], *but: str) -> bool:
+    return all(found[f"l1_fail_{cause}"] == 0 for cause in ("tag", "mshr", "network") if cause not in but)
+
+
+def test_a_fifth_line_for_a_set_of_four_ways_waits_for_a_tag(device):
+    apart = address(device.machine.config.l1d.sets * LINE) + WORD
+    assert no_failures(counted(device, apart, threads=4))
+    found = counted(device, apart, threads=5)
+    assert found["l1_fail_tag"] > 100  # a whole trip to memory
+    assert no_failures(found, "tag")
+
+
+def test_more_lines_than_mshrs_wait_for_one():
+    small = gpu(SMALL | {"l1d.mshr_entries": 4})
+    apart = address(LINE) + WORD
+    assert no_failures(counted(small, apart, threads=4))
+    found = counted(small, apart, threads=5)
+    assert found["l1_fail_mshr"] > 100
+    assert no_failures(found, "mshr")
+
+
+def test_one_more_than_the_merge_limit_waits_for_the_line():
+    small = gpu(SMALL | {"l1d.mshr_merges": 2})
+    assert no_failures(counted(small, load_at(0), threads=64))
+    found = counted(small, load_at(0), threads=96)
+    assert found["l1_fail_mshr"] > 100
+    assert (found["l1_misses"], found["l1_hits_reserved"], found["l1_hits"]) == (1, 1, 1)
+
+
+def test_a_short_miss_queue_makes_accesses_wait_for_the_network():
+    tiny, wide = gpu(SMALL | {"l1d.miss_queue_entries": 1}), gpu(SMALL | {"l1d.miss_queue_entries": 64})
+    body = address(128) + WORD
+    assert counted(wide, body)["l1_fail_network"] == 0
+    found = counted(tiny, body)
+    assert found["l1_fail_network"] >= 31  # 32 requests, a network cycle (two core cycles) each
+    assert no_failures(found, "network")
+
+
+# Writes --------------------------------------------------------------------------------------------------------------
+
+STORE = "st.global.u32 [%d1], %r1;\nmembar.gl;\n"
+
+
+@pytest.mark.parametrize(("policy", "hits", "writes"), [("write-through", 1, 1), ("write-evict", 0, 1), ("write-back", 1, 0)])
+def test_a_write_leaves_its_line_or_takes_it_away(policy, hits, writes):
+    """Load, store, load of one line: what the second load finds, and what reached the L2."""
+    machine = gpu(SMALL | {"l1d.write_global": policy})
+    found = counted(machine, loads_in_turn(0) + STORE + loads_in_turn(0), threads=1)
+    assert (found["l1_hits"], found["l1_misses"]) == (hits, 2 - hits)
+    assert found["l2_writes"] == writes
+
+
+@pytest.mark.parametrize(("policy", "hits"), [("write-through", 0), ("write-evict", 0), ("write-back", 1)])
+def test_only_write_back_takes_a_line_for_a_write_that_misses(policy, hits):
+    machine = gpu(SMALL | {"l1d.write_global": policy})
+    assert counted(machine, STORE + loads_in_turn(0), threads=1)["l1_hits"] == hits
+
+
+def test_a_dirty_line_goes_to_the_l2_when_it_is_pushed_out():
+    machine = gpu(SMALL | {"l1d.write_global": "write-back"})
+    sets = machine.machine.config.l1d.sets
+    found = counted(machine, STORE + loads_in_turn(*(sets * k for k in range(1, 5))), threads=1)
+    assert found["l2_writes"] == 1
+    assert found["l1_misses"] == 4
+
+
+def test_dirty_lines_of_the_l2_are_written_to_dram_when_pushed_out():
+    machine = gpu(SMALL)
+    l2 = machine.machine.config.l2
+    lines = 2 * l2.lines * l2.slices
+    number = "mov.u32 %r20, %ctaid.x;\nmad.lo.u32 %r1, %r20, 1024, %r1;\n"
+    found = counted(machine, number + address(LINE) + "st.global.u32 [%d2], %r1;\n", threads=1024, grid=lines // 1024, lines=lines)
+    assert found["l2_writes"] == lines
+    assert found["l2_write_backs"] == lines // 2
+    assert 0 < found["dram_writes"] <= found["l2_write_backs"]
+
+
+def test_a_word_written_makes_only_its_sector_present_in_a_sectored_l2():
+    """gtx480: L1 lines of 128 bytes, L2 sectors of 32. A word is written to each of 32 lines, then the lines are read."""
+    machine = sl.Gpu(load("gtx480").replace({"core.cores": 1}), memory_bytes=1 << 26)
+    found = counted(machine, address(LINE) + "st.global.u32 [%d2], %r1;\nmembar.gl;\n" + WORD)
+    assert found["l2_writes"] == 32
+    assert found["l2_misses"] >= 32  # the other three sectors of each
+
+
+# Which line goes -----------------------------------------------------------------------------------------------------
+
+
+def test_the_least_recently_used_line_makes_room(device):
+    sets = device.machine.config.l1d.sets
+    a, b, c, d, e = (sets * k for k in range(5))
+    assert counted(device, loads_in_turn(a, b, c, d, a, e) + loads_in_turn(a))["l1_hits"] == 2
+    assert counted(device, loads_in_turn(a, b, c, d, a, e) + loads_in_turn(b))["l1_hits"] == 1
+
+
+def test_first_in_first_out_does_not_mind_a_use():
+    machine = gpu(SMALL | {"l1d.replacement": "fifo"})
+    sets = machine.machine.config.l1d.sets
+    a, b, c, d, e = (sets * k for k in range(5))
+    assert counted(machine, loads_in_turn(a, b, c, d, a, e) + loads_in_turn(a))["l1_hits"] == 1
+    assert counted(machine, loads_in_turn(a, b, c, d, a, e) + loads_in_turn(b))["l1_hits"] == 2
+
+
+@pytest.mark.parametrize(("index", "hits"), [("linear", 0), ("hashed", 16)])
+def test_a_power_of_two_stride_fills_one_set_unless_the_index_is_hashed(index, hits):
+    """16 lines a way's size apart, twice: one set of 4 ways keeps none of them, 16 sets keep all."""
+    machine = gpu(SMALL | {"l1d.index": index})
+    sets = machine.machine.config.l1d.sets
+    far = [sets * k for k in range(16)]
+    assert counted(machine, loads_in_turn(*far, *far))["l1_hits"] == hits
+
+
+def test_a_line_pushed_out_of_the_l1_is_still_in_the_l2(device):
+    sets = device.machine.config.l1d.sets
+    far = [sets * k for k in range(5)]
+    once, again = (counted(device, loads_in_turn(*lines)) for lines in (far, [*far, 0]))
+    assert again["l1_misses"] == once["l1_misses"] + 1 == 6
+    assert again["l2_hits"] - once["l2_hits"] >= 1
+
+
+# Around the L1 -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", ["l1d.enabled", "l1d.bypass_global"])
+def test_a_bypassed_l1_sends_every_load_to_the_l2(key):
+    machine = gpu(SMALL | {key: key == "l1d.bypass_global"})
+    found = counted(machine, loads_in_turn(0, 0, 0))
+    assert (found["l1_hits"], found["l1_misses"], found["round_trips"]) == (0, 3, 3)
+
+
+def test_an_atomic_is_done_at_the_l2_and_leaves_no_stale_line(device):
+    found = counted(device, loads_in_turn(0) + "atom.global.add.u32 %r11, [%d1], 1;\n" + then(11) + loads_in_turn(0))
+    assert found["l2_atomics"] == 1
+    assert (found["l1_hits"], found["l1_misses"]) == (0, 2)
+
+
+def test_constants_hit_after_the_first_access(device):
+    text = """.version 7.0\n.target sm_75\n.address_size 64\n.const .align 4 .b32 c[16] = {7};
+    .visible .entry k(.param .u64 a) { .reg .b32 %r<9>; .reg .b64 %d<9>;
+    ld.const.u32 %r1, [c]; add.u32 %r1, %r1, 1; ld.const.u32 %r2, [c]; add.u32 %r2, %r2, %r1; ld.const.u32 %r3, [c+4];
+    add.u32 %r3, %r3, %r2; ld.param.u64 %d1, [a]; st.global.u32 [%d1], %r3; ret; }"""
+    out = device.zeros(1, "u4")
+    found = device.load(text)["k"](1, 32, [out]).counters
+    assert out[0] == 15
+    assert (found["l1c_misses"], found["l1c_hits"]) == (1, 2)
+
+
+def test_a_constant_that_must_wait_for_the_network_misses_once():
+    machine = gpu(SMALL | {"l1d.miss_queue_entries": 1})
+    text = """.version 7.0\n.target sm_75\n.address_size 64\n.const .align 4 .b32 c[16] = {7};
+    .visible .entry k(.param .u64 a) { .reg .b32 %r<9>; .reg .b64 %d<9>; ld.param.u64 %d1, [a]; mov.u32 %r1, %tid.x;
+    mul.wide.u32 %d2, %r1, 128; add.u64 %d2, %d2, %d1; ld.global.u32 %r3, [%d2]; ld.const.u32 %r2, [c]; ret; }"""
+    assert machine.load(text)["k"](1, 32, [machine.zeros(1024, "u4")]).counters["l1c_misses"] == 1
+
+
+def test_an_instruction_line_that_finds_no_way_misses_once():
+    """Two warps in different lines of code, two lines in all: every miss counted is a request that the L2 has served."""
+    machine = gpu({"l1i.bytes": 256, "l1i.ways": 2})
+    apart = "mov.u32 %r1, %tid.x;\nshr.u32 %r2, %r1, 5;\n" + "".join(
+        f"setp.eq.u32 %p1, %r2, {k};\n@%p1 bra L{k};\n" for k in range(4)
+    )
+    blocks = "".join(f"L{k}: " + "add.u32 %r3, %r3, 1;\n" * 32 + "bra E;\n" for k in range(4))
+    found = kernel(machine, apart + blocks + "E:")(1, 128, [np.uint64(0), np.uint64(0)]).counters
+    assert found["l1i_misses"] == found["l2_accesses"] > 8
+
+
+# Counters ------------------------------------------------------------------------------------------------------------
+
+EVERYTHING = r"""
+__constant__ float c[4] = {1, 2, 3, 4};
+extern "C" __global__ void all(float *x, double *y, int *n, int far) {
+    __shared__ float s[1024];
+    int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
+    s[t] = x[i] + x[i + 1];
+    __syncthreads();
+    float v = s[(t * 32) & 1023] + c[i & 3] + __sinf(s[t]);
+    for (int k = 0; k < 8; k++) v += x[(i * 32 + k * far) & 0xfffff];
+    y[i] = v * y[i] + 1.0;
+    x[(i * 32) & 0xfffff] = v;
+    if (t == 0) atomicAdd(n, 1);
+}
+"""
+
+
+def test_every_counter_moves():
+    """Some move in tests of their own above; no instruction uses a tensor unit yet."""
+    changes = {"core.cores": 2, "l1d.mshr_entries": 8, "l1d.miss_queue_entries": 2, "l2.mshr_entries": 4}
+    moved = {name for name, value in everything("caps-gtx480", changes).items() if value}
+    moved |= {name for name, value in everything("v100", {"core.cores": 2}).items() if value}
+    elsewhere = {"l2_write_backs", "dram_writes", "l1_fail_tag", "busy_tensor"}
+    assert {counter.name for counter in COUNTERS} - moved <= elsewhere
+
+
+def everything(preset: str, changes: dict) -> dict[str, int]:
+    device = sl.Gpu(load(preset).replace(changes), memory_bytes=1 << 26)
+    x, y, n = device.zeros(1 << 20), device.zeros(8192, "f8"), device.zeros(1, "i4")
+    run = device.compile(EVERYTHING)["all"](8, 1024, [x, y, n, np.int32(1 << 15)])
+    assert n[0] == 8
+    return run.counters
