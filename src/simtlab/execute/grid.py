@@ -104,7 +104,6 @@ class GridRun:
         self.workers: list[Worker] = []
         self.faults: list[tuple[Slot, Worker]] = []
         self.stuck: list[Slot] = []
-        self.stopped = False
 
     @property
     def executed(self) -> int:

@@ -15,7 +15,7 @@ from simtlab.execute.grid import default_threads
 from simtlab.frontend.cuda import compile_cuda
 from simtlab.frontend.parser import parse
 from simtlab.host.array import DeviceArray
-from simtlab.host.memory import DEFAULT_BYTES, DeviceMemory
+from simtlab.host.memory import DEFAULT_BYTES, Allocation, DeviceMemory
 from simtlab.host.module import Module
 from simtlab.host.texture import Textures
 
@@ -89,19 +89,21 @@ class Gpu:
 
     def empty(self, shape: int | Sequence[int], dtype: Any = "f4", label: str = "") -> DeviceArray:
         """Device memory with whatever was in it."""
-        shape = (int(shape),) if isinstance(shape, int | np.integer) else tuple(int(n) for n in shape)
-        dtype = np.dtype(dtype)
-        allocation = self.memory.allocate(int(np.prod(shape, dtype=np.int64)) * dtype.itemsize, label)
+        array, allocation = self._new_array(shape, dtype, label)
         self.memory.mark_used(allocation)
-        return DeviceArray(self.memory, allocation, shape, dtype)
+        return array
 
     def zeros(self, shape: int | Sequence[int], dtype: Any = "f4", label: str = "") -> DeviceArray:
         """Device memory filled with zeros."""
+        array, allocation = self._new_array(shape, dtype, label)
+        self.memory.clear(allocation)
+        return array
+
+    def _new_array(self, shape: int | Sequence[int], dtype: Any, label: str) -> tuple[DeviceArray, Allocation]:
         shape = (int(shape),) if isinstance(shape, int | np.integer) else tuple(int(n) for n in shape)
         dtype = np.dtype(dtype)
         allocation = self.memory.allocate(int(np.prod(shape, dtype=np.int64)) * dtype.itemsize, label)
-        self.memory.clear(allocation)
-        return DeviceArray(self.memory, allocation, shape, dtype)
+        return DeviceArray(self.memory, allocation, shape, dtype), allocation
 
     def texture(self, values: Any, **options: Any) -> Any:
         """A texture object over an image; see `simtlab.host.texture.Textures.create` for the options."""
@@ -111,9 +113,9 @@ class Gpu:
         """A surface object over an image; see `simtlab.host.texture.Textures.surface` for the options."""
         return self.textures.surface(values, **options)
 
-    def keep_during_launch(self, buffer: np.ndarray) -> None:
+    def keep_during_launch(self, *buffers: np.ndarray) -> None:
         """Hold on to memory that compiled code reads by address."""
-        self._kept = buffer
+        self._kept = buffers
 
 
 def build_machine(machine: Any, warp_scheduler: str, parameters: Mapping[str, Any], changes: Mapping[str, Any]) -> Machine:

@@ -145,13 +145,13 @@ def prepare(
     kept = []
     buffer = aligned_bytes(len(parameters))
     buffer[: len(parameters)] = parameters
-    gpu.keep_during_launch(buffer)
     if program.takes_parameter_address:
         allocation = gpu.memory.allocate(len(parameters), f"parameters of {program.name}", writable=False)
         gpu.memory.bytes(allocation.start, len(parameters))[:] = parameters
         row.parameter_address = allocation.start
         kept.append(allocation)
     textures = gpu.textures.table()
+    gpu.keep_during_launch(buffer, textures)
     row.code_address = program.code.ctypes.data
     row.targets, row.entries, row.n_entries = program.targets.ctypes.data, program.entries.ctypes.data, len(program.entries)
     gpu.memory.show_to(row)

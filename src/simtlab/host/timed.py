@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simtlab.execute.state import Outcome
+from simtlab.execute.state import Outcome, window_t
 from simtlab.host.faults import explain_deadlock, explain_fault
 from simtlab.machine.machine import Machine, TimedRun
 from simtlab.program.program import Program
@@ -32,7 +32,7 @@ class MachineWorker:
 
     def __init__(self, record: Any, instructions: int):
         self.record = [record]
-        self.windows = _bytes_at(int(record.windows), instructions * 48)
+        self.windows = _bytes_at(int(record.windows), instructions * window_t.itemsize)
 
 
 class Trouble:
@@ -47,6 +47,7 @@ def launch_on(machine: Machine, gpu: Gpu, program: Program, launch: np.ndarray, 
 
     def serve(cta: Any, worker: Any) -> None:
         services.serve(ResidentCta(cta, launch[0]), MachineWorker(worker, len(program.code)))  # type: ignore[arg-type]
+        gpu.memory.show_to(machine.records.gpu[0].launch)  # the machine has a copy of the launch
 
     def give_up(outcome: Outcome, ctas: list[Any], worker: Any) -> None:
         resident = [ResidentCta(cta, launch[0]) for cta in ctas]
