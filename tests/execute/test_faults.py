@@ -201,3 +201,9 @@ def test_a_faulting_launch_leaves_the_gpu_usable(gpu, faults):
     array = gpu.zeros(10)
     faults["fill"](1, 32, [array, 10, 3.0])
     assert (array.numpy() == 3).all()
+
+
+def test_a_null_pointer_where_nothing_is_allocated_reads_as_a_sentence():
+    module = sl.Gpu().compile('extern "C" __global__ void k(int *p) { *p = 1; }')
+    with pytest.raises(sl.DeviceFault, match=r"store of 4 bytes at 0x0 is outside every allocation \(there is no allocation yet\)"):
+        module["k"](1, 1, [0])

@@ -105,7 +105,7 @@ def test_memory_that_is_never_touched_costs_nothing():
 
 
 def test_what_is_near_an_address(gpu):
-    assert gpu.memory.describe(0x1234) == "nothing is allocated"
+    assert gpu.memory.describe(0x1234) == "there is no allocation yet"
     a, b = gpu.zeros(10, label="a"), gpu.zeros(4096, label="b")
     name = f"the allocation 'a' of 40 bytes at {a.address:#x}"
     assert gpu.memory.describe(a.address - 3) == f"3 bytes before {name}"

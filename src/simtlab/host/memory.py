@@ -133,7 +133,7 @@ class DeviceMemory:
     def describe(self, address: int) -> str:
         """The nearest allocation to an address, and how far off it is."""
         if not self._starts:
-            return "nothing is allocated"
+            return "there is no allocation yet"
         at = bisect_right(self._starts, address)
         around = [self._allocations[start] for start in self._starts[max(at - 1, 0) : at + 1]]
         nearest = min(around, key=lambda a: a.start - address if address < a.start else max(0, address - a.end + 1))
