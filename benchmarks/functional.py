@@ -77,7 +77,7 @@ def matmul(gpu: sl.Gpu, n: int = 256):
     return lambda: kernel((n // 16, n // 16), (16, 16), [a, b, c, np.int32(n)])
 
 
-def spmv(gpu: sl.Gpu, rows: int = 32768):
+def spmv(gpu: sl.Gpu, rows: int = 1 << 18):
     rng = np.random.default_rng(0)
     start = np.concatenate([[0], np.cumsum(rng.poisson(16, rows))]).astype(np.int32)
     column = rng.integers(0, rows, start[-1]).astype(np.int32)
