@@ -17,7 +17,7 @@ A channel is one record. All times are cycles of the DRAM command clock. Timing 
 | t_rtw | read | write | the channel |
 
 Not modelled: refresh, the four-activate window, power-down. GPGPU-Sim leaves them out too, and none of the papers gives them.
-GPGPU-Sim also holds t_rtpl against the other banks of a group; the Hynix H5GQ1H24AFR sheet its timings come from does not.
+GPGPU-Sim also holds t_rtpl against the other banks of a group; here it holds up its own bank only (chosen).
 """
 
 from collections.abc import Mapping
