@@ -18,8 +18,6 @@ from simtlab.program.program import Program
 if TYPE_CHECKING:
     from simtlab.host.gpu import Gpu
 
-MOST_ARGUMENT_BYTES = 512
-
 
 class Services:
     """The requests of one launch. Printed text is shown when the launch ends, block by block."""

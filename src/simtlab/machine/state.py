@@ -11,7 +11,6 @@ from simtlab.machine.memory.mshr import mshr_t
 
 MAX_CORES = 256
 MAX_SLICES = 256
-MAX_CHANNELS = 256
 MAX_L2_LINES = 8192
 
 clock_t = np.dtype([("cycle", "i8"), ("khz", "i8")])  # cycles so far, and the domain's frequency
@@ -70,7 +69,6 @@ slice_t = np.dtype(
     [
         ("number", "i8"),
         ("channel", "i8"),
-        ("output_limit", "i8"),
         ("filling", "i8"),  # MSHR entry whose waiters are being answered, or -1
         ("input", fifo_t(1024)),
         ("output", fifo_t(1024)),
