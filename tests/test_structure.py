@@ -15,8 +15,8 @@ MAY_IMPORT = {
     "program": {"frontend", "isa", "compiled"},
     "execute": {"program", "isa", "compiled"},
     "machine": {"execute", "program", "isa", "compiled", "policies"},
-    "policies": {"machine", "compiled"},
-    "host": {"machine", "execute", "program", "isa", "frontend"},
+    "policies": {"machine", "execute", "compiled"},
+    "host": {"machine", "policies", "execute", "program", "isa", "frontend"},
     "workloads": {"host", "frontend"},
     "cli": {"workloads", "host", "machine", "policies", "execute", "program", "isa", "frontend"},
 }

@@ -22,7 +22,7 @@ _settings: Any = numba.config
 UNCOMPILED = bool(_settings.DISABLE_JIT)
 # Compiled functions take constants from these folders and from nowhere else; a test holds them to it.
 FUNCTIONAL_SOURCES = ("compiled.py", "execute", "program", "isa")
-MACHINE_SOURCES = (*FUNCTIONAL_SOURCES, "machine", "policies")
+MACHINE_SOURCES = (*FUNCTIONAL_SOURCES, "machine", "policies/hook.py")
 
 
 @cache
@@ -105,6 +105,28 @@ def _call_hook(typing, function, unit, own, argument, cycle):
         return builder.call(builder.inttoptr(args[0], _HOOK.as_pointer()), args[1:])
 
     return types.int64(types.int64, types.int64, types.int64, types.uint64, types.int64), generate
+
+
+def record_at(address: int, dtype: np.dtype) -> Any:
+    """The record of that dtype at a host address, uncompiled."""
+    memory: Any = (ctypes.c_uint8 * dtype.itemsize).from_address(int(address))
+    return np.frombuffer(memory, dtype).view(np.recarray)[0]
+
+
+def reader_of(dtype: np.dtype) -> Any:
+    """A function for compiled code that gives the record of that dtype at a host address."""
+    if UNCOMPILED:
+        return lambda address: record_at(address, dtype)
+    record = numba.from_dtype(dtype)
+
+    @intrinsic
+    def at(typing, address):
+        def generate(context, builder, signature, args):
+            return builder.inttoptr(args[0], context.get_value_type(record))
+
+        return record(types.int64), generate
+
+    return at
 
 
 call_hook: Any
