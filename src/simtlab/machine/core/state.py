@@ -279,6 +279,7 @@ core_t = np.dtype(
         ("prefetch_distance", "i8"),
         # load/store unit and first-level memory
         ("ldst_queue", fifo_t(64)),
+        ("wants_room", "i8"),  # something waits for room in the queue to the network
         ("ldst_blocked", "i8"),  # why the head cannot go on, a Failure
         ("inject", fifo_t(256)),
         ("responses", fifo_t(1024)),

@@ -7,6 +7,7 @@ import numpy as np
 from simtlab.compiled import call_hook, compiled
 from simtlab.machine.fifo import NOTHING, is_full, push
 from simtlab.machine.memory import mshr as table
+from simtlab.machine.memory.address_map import locate
 from simtlab.machine.memory.cache import DIRTY, NO_WAY, fill, invalidate, may_go, probe, reserve, touch, victim
 from simtlab.machine.request import Kind, create
 
@@ -52,14 +53,21 @@ def send(gpu, core, requests, kind, address, size, token, number):
     request.core, request.born = core.number, gpu.cycle
     if number >= 0:
         request.warp, request.pc = core.ops[number].slot, core.ops[number].pc
+    locate(gpu.map, requests, made)
+    request.destination = request.slice
+    carries = size if kind == WRITE or kind == WRITE_BACK or kind == ATOMIC else 0
+    request.flits = (gpu.header_bytes + carries + gpu.flit_bytes - 1) // gpu.flit_bytes
     push(core.inject, made)
     gpu.injecting[core.number] += 1
 
 
 @compiled
 def no_room(core, requests):
-    """Whether a request cannot leave now."""
-    return is_full(core.inject) or requests.free == NOTHING
+    """Whether a request cannot leave now; the core is woken when that may have changed."""
+    if is_full(core.inject) or requests.free == NOTHING:
+        core.wants_room = 1
+        return True
+    return False
 
 
 @compiled
@@ -165,6 +173,7 @@ def bypass(gpu, core, requests, number, address):
 def write_back(gpu, core, requests, line):
     """Send a dirty line to the L2; False if there is no room for it beside the miss that pushes it out."""
     if core.inject.count + 2 > core.inject.limit or requests.entry[requests.free].next == NOTHING:
+        core.wants_room = 1
         return False
     send(gpu, core, requests, WRITE_BACK, line.tag * core.l1d.line_bytes, core.l1d.line_bytes, BY_MSHR, -1)
     return True
