@@ -173,6 +173,15 @@ def test_an_index_overwritten_under_a_guard_may_still_be_the_loaded_one():
     assert classes("setp.lt.u32 %p1, %r1, 7; mov.u64 %d5, %d9; @%p1 mov.u64 %d5, %d1;" + AT_5) == "N"
 
 
+def test_under_one_guard_what_was_overwritten_is_forgotten():
+    use = "shl.b64 %d6, %d1, 2; {} @%p1 mov.u64 %d5, %d6; {} @%p1 ld.global.u32 %r20, [%d5];"
+    loaded = "setp.lt.u32 %p1, %r1, 7; mov.u64 %d5, %d9;"
+    assert classes(use.format(loaded, "")) == "D"
+    assert classes(use.format(loaded, "setp.lt.u32 %p1, %r2, 7;")) == "N", "it is another predicate by then"
+    assert classes(use.format(loaded, "").replace("@%p1 ld", "@!%p1 ld")) == "N"
+    assert classes(use.format(loaded, "").replace("@%p1 ld", "@%p2 ld")) == "N"
+
+
 def test_overwritten_on_one_side_of_a_branch_or_on_both():
     one = "setp.lt.u32 %p1, %r1, 7; mov.u64 %d5, %d9; @%p1 bra skip; mov.u64 %d5, %d1; skip:"
     assert classes(one + AT_5) == "N"

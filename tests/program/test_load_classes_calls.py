@@ -45,6 +45,12 @@ def test_a_guarded_call_depends_on_its_guard():
     assert classes(code.format("%r9") + AT_5, TWICE) == "N"
 
 
+def test_a_guarded_calls_arguments_are_its_own():
+    """Where the guard holds they were passed, whatever an earlier call had passed in the same place."""
+    code = "call (%r6), twice, (%r9); setp.lt.u32 %p1, %r1, 7; mov.u32 %r5, 3; @%p1 call (%r5), twice, (%r1); cvt.u64.u32 %d5, %r5;"
+    assert classes(code + AT_5, TWICE) == "D"
+
+
 def test_a_load_in_a_function_is_what_any_of_its_callers_makes_it():
     known = kernel_program("call (%r5), fetch, (%d2, %d1);", FETCH)
     assert letters(known) == "DD"

@@ -50,6 +50,8 @@ def draw(rng: random.Random, length: int) -> list[Step]:
             continue
         step.guard = rng.choice(PREDICATES) if kind == "branch" and rng.random() < 0.9 else guard
         steps.append(step)
+        if guard and kind != "branch":  # set anew: what two instructions under one guard share is not followed here
+            steps.append(Step(f"setp.lt.s64 {guard}, {b}, {c};", (b, c), (guard,)))
     for step in steps:
         if step.target is not None:
             step.target = min(step.target, len(steps) - 1)

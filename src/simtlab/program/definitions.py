@@ -48,7 +48,7 @@ class Definitions:
     def reaching(self, k: int, variable: int) -> tuple[int, ...]:
         """The instructions, or ENTRY, that may have given `variable` the value it has just before instruction k."""
         block = self.code.graph.block_of[k]
-        found, open_end = self._backwards((block, variable), k)
+        found, open_end = self._backwards((block, variable), k, self._guard_since(block, k))
         return (*found, *self._reaching_start(block, variable)) if open_end else tuple(found)
 
     def sources(self, k: int, variable: int) -> list[int]:
@@ -88,13 +88,28 @@ class Definitions:
         elif action in (Action.CALL, Action.INDIRECT_CALL, Action.SERVICE):
             yield from map(slot, self.outgoing)
 
-    def _backwards(self, place: tuple[int, int], before: int) -> tuple[list[int], bool]:
-        """The writers of (block, variable) before an instruction, last first, and whether what came in may be left."""
+    def _guard_since(self, block: int, k: int) -> tuple[Operand | None, int]:
+        """The guard of instruction k, and from where in its block on the predicate is what it is at k."""
+        guard = self.instructions[k].guard
+        if guard is None:
+            return None, k
+        written = [w for w in self._writers.get((block, guard.register), ()) if w < k]
+        return guard, written[-1] + 1 if written else self.code.graph.blocks[block].first
+
+    def _backwards(
+        self, place: tuple[int, int], before: int, under: tuple[Operand | None, int] = (None, 0)
+    ) -> tuple[list[int], bool]:
+        """The writers of (block, variable) before an instruction, last first, and whether what came in may be left.
+
+        A write under a guard overwrites for a reader under the same guard.
+        """
+        guard, since = under
         found = []
         for k in reversed(self._writers.get(place, ())):
             if k < before:
                 found.append(k)
-                if self.instructions[k].guard is None:
+                own = self.instructions[k].guard
+                if own is None or (own == guard and k >= since):
                     return found, False
         return found, True
 
