@@ -88,7 +88,7 @@ def test_a_template_and_a_function_it_calls(write):
     assert (index["deterministic"], index["load"]["source_line"]) == (True, 6)
     assert (fetched["deterministic"], fetched["load"]["source_line"]) == (False, 2)
     assert "fetch" in fetched["load"]["function"]
-    assert [place["source_line"] for place in fetched["chain"]][0] == 6
+    assert fetched["chain"][0]["source_line"] == 6
     assert fetched["chain"][-1] == fetched["load"]
 
 
