@@ -134,6 +134,13 @@ def test_a_generic_load_has_a_class_if_it_may_read_global_memory():
     assert classes(shared + "setp.lt.u32 %p1, %r1, 7; selp.b64 %d7, %d6, %d3, %p1; ld.u32 %r5, [%d7];") == "D"
 
 
+def test_a_choice_of_two_addresses_points_to_either():
+    both = """.shared .u32 room[8]; .local .align 4 .b8 own[8]; setp.lt.u32 %p1, %r1, 7;
+    mov.u64 %d6, room; cvta.shared.u64 %d6, %d6; mov.u64 %d7, own; cvta.local.u64 %d7, %d7;"""
+    assert classes(both + "selp.b64 %d8, %d6, %d7, %p1; ld.u32 %r5, [%d8];") == ""
+    assert classes(both + "selp.b64 %d8, %d6, %d3, %p1; ld.u32 %r5, [%d8];") == "D"
+
+
 def test_a_number_made_from_addresses_is_no_address():
     """b[p - q] and b[p & 15] with p and q in shared memory are global loads."""
     shared = ".shared .u32 room[8]; mov.u64 %d6, room; cvta.shared.u64 %d6, %d6; add.s64 %d7, %d6, 4;"

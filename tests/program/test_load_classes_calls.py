@@ -148,6 +148,11 @@ def test_a_call_by_address_may_reach_every_function_whose_address_is_taken():
     assert classes(BY_ADDRESS.format("%r1") + AT_5, loading) == "ND"
 
 
+def test_a_call_by_address_does_not_reach_functions_that_are_only_called_by_name():
+    code = "call (%r6), fetch, (%d2, %d1);" + BY_ADDRESS.format("%r1")
+    assert classes(code + AT_5, INDIRECT + FETCH) == "DD"
+
+
 def test_a_function_that_was_loaded_gives_a_result_that_is_not_known():
     code = BY_ADDRESS.format("%r1").replace("mov.u64 %d6, once;", "ld.global.u64 %d6, [table];")
     assert classes(code + AT_5, INDIRECT) == "DN"
@@ -204,6 +209,7 @@ def test_a_structure_copied_to_local_memory_is_a_parameter_still():
     [
         "st.local.u64 [%d6+16], %d9;",
         "st.local.u64 [%d6+16], %d1;",
+        "add.s64 %d8, %d6, %d9; st.local.u64 [%d8], %d7;",  # a parameter, put where a loaded number says
         "cvta.local.u64 %d8, %d6; st.u64 [%d8+16], %d9;",
         "cvta.local.u64 %d8, %d6; st.global.u64 [%d3], %d8;",
         "cvta.local.u64 %d8, %d6; atom.add.u64 %d10, [%d8], 1;",
@@ -234,6 +240,9 @@ def test_a_structure_passed_to_a_function_field_by_field():
     assert classes(called("second", ("%d1", "%d9")) + AT_5, SECOND) == "N"
     both = "{ .param .align 8 .b8 given[16]; st.param.v2.b64 [given], {%d9, %d1}; call (%d5), second, (given); }"
     assert classes(both + AT_5, SECOND) == "D"
+    whole = SECOND.replace("ld.param.u64 %result, [pair+8];", ".reg .b64 %x; ld.param.v2.u64 {%x, %result}, [pair];")
+    assert classes(called("second", ("%d9", "%d1")) + AT_5, whole) == "D"
+    assert classes(called("second", ("%d1", "%d9")) + AT_5, whole) == "N"
 
 
 @pytest.mark.parametrize(
@@ -249,6 +258,25 @@ def test_a_formal_by_its_address_is_any_part_of_it(read):
 
 def test_a_formal_that_the_function_writes_by_its_address_is_local_memory():
     function = PAIR.replace("{read}", "st.local.u64 [%d1+8], %which; ld.local.u64 %result, [%d1];")
+    assert classes(called("at", ("%d4", "%d1"), ", 0") + AT_5, function) == "N"
+
+
+def test_a_formal_at_an_address_computed_in_a_roundabout_way():
+    function = PAIR.replace("{read}", "sub.s64 %d1, %d1, -8; ld.param.u64 %result, [%d1+-8];")
+    assert classes(called("at", ("%d4", "%d1"), ", 0") + AT_5, function) == "D"
+    assert classes(called("at", ("%d9", "%d1"), ", 0") + AT_5, function) == "N"
+
+
+def test_a_formal_whose_address_is_given_away_is_local_memory():
+    """What it points to elsewhere is not the other function's formals, and the other function may write there."""
+    give = "cvta.local.u64 %d2, %d1; call (%result), {other}, (%d2); {more}"
+    reads = f".func (.reg .u64 %result) look(.reg .u64 %there) {{{REGISTERS} ld.u64 %result, [%there]; ret; }}"
+    function = reads + PAIR.replace("{read}", give.format(other="look", more=""))
+    for fields in (("%d4", "%d1"), ("%d9", "%d1")):
+        assert classes(called("at", fields, ", 0") + AT_5, function) == "N"
+    writes = f".func (.reg .u64 %result) poke(.reg .u64 %there) {{{REGISTERS} mov.u64 %d1, %clock64; st.u64 [%there], %d1;" \
+             " mov.u64 %result, 0; ret; }"  # fmt: skip
+    function = writes + PAIR.replace("{read}", give.format(other="poke", more="ld.local.u64 %result, [%d1];"))
     assert classes(called("at", ("%d4", "%d1"), ", 0") + AT_5, function) == "N"
 
 

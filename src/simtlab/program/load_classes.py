@@ -150,18 +150,39 @@ class _Rule:
     @cached_property
     def _local_holds_parameters(self) -> bool:
         """Whether local memory has nothing but copies of parameters: the compiler copies a structure to index into it."""
-        copies = Trace(self.calls, self._is_no_copy)
-        for function, code in self.calls.functions.items():
-            for k, instruction in enumerate(code.instructions):
-                if instruction.action not in (Action.STORE, Action.ATOMIC) or self.calls.definitions[function].slots[k]:
-                    continue
-                if self.pointers.kept(function, k) & (Memory.LOCAL | Memory.FORMAL):
-                    return False  # the address itself is kept somewhere: who writes through it cannot be told
-                if self.pointers.accessed(function, k) & (Memory.LOCAL | Memory.FORMAL):
-                    read = [value.register for value in moved(instruction) if value.register != NO_REGISTER]
-                    if instruction.action == Action.ATOMIC or copies.path(function, k, read) is not None:
-                        return False
-        return True
+        return not any(
+            self._spoils_copies(function, k, instruction)
+            for function, code in self.calls.functions.items()
+            for k, instruction in enumerate(code.instructions)
+            if instruction.action in (Action.STORE, Action.ATOMIC)
+        )
+
+    def _spoils_copies(self, function: str, k: int, instruction: Lowered) -> bool:
+        """Whether a store or an atomic puts anything else into local memory, or its address where it cannot be followed."""
+        passed_on = bool(self.calls.definitions[function].slots[k])
+        if self.pointers.kept(function, k) & (Memory.FORMAL if passed_on else Memory.LOCAL | Memory.FORMAL):
+            return True
+        if passed_on or not self.pointers.accessed(function, k) & (Memory.LOCAL | Memory.FORMAL):
+            return False
+        values = [value.register for value in moved(instruction) if value.register != NO_REGISTER]
+        base = base_of(instruction).register
+        return (
+            instruction.action == Action.ATOMIC
+            or self._copies.path(function, k, values) is not None
+            or (base != NO_REGISTER and self._numbers.path(function, k, [base]) is not None)
+        )
+
+    @cached_property
+    def _copies(self) -> Trace:
+        return Trace(self.calls, self._is_no_copy)
+
+    @cached_property
+    def _numbers(self) -> Trace:
+        return Trace(self.calls, self._reads_memory)
+
+    def _reads_memory(self, function: str, k: int) -> bool:
+        action = self.calls.functions[function].instructions[k].action
+        return action in READ_BY_ACTION or (action == Action.LOAD and not self.calls.definitions[function].slots[k])
 
     def _is_no_copy(self, function: str, k: int) -> bool:
         instruction = self.calls.functions[function].instructions[k]
