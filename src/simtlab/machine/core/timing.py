@@ -104,6 +104,7 @@ def timing_table(program: Program, units: Any, warp_passes: int) -> np.ndarray:
             _fill_unit(row, instruction, units, warp_passes)
             _fill_registers(row, instruction, function.allocation.place, bases[name])
             number += 1
+    table["deterministic"][:number] = program.load_classes
     return record
 
 
@@ -123,7 +124,7 @@ def _fill_unit(row: np.void, instruction: Lowered, units: Any, warp_passes: int)
     action = instruction.action
     row["is_branch"] = action in TRANSFERS
     row["is_fence"] = action == Action.FENCE
-    row["waits_for"], row["deterministic"] = Pending.FIXED, -1
+    row["waits_for"] = Pending.FIXED
     if action in CONTROL_ACTIONS:
         row["unit"], row["latency"], row["initiation"] = Unit.CONTROL, 1, 1
         return
