@@ -12,7 +12,7 @@ from simtlab.machine.memory.cache import DIRTY, NO_WAY, fill, invalidate, may_go
 from simtlab.machine.request import Kind, create
 
 READ, WRITE, ATOMIC, CONSTANT = (int(k) for k in (Kind.READ, Kind.WRITE, Kind.ATOMIC, Kind.CONSTANT))
-TEXTURE, WRITE_BACK = int(Kind.TEXTURE), int(Kind.WRITE_BACK)
+WRITE_BACK = int(Kind.WRITE_BACK)
 BY_MSHR = -1  # token of a request whose waiters stand in the MSHR
 find_entry, merge, allocate = table.find, table.merge, table.allocate
 mshr_full, can_merge, take_waiter, release = table.is_full, table.can_merge, table.take_waiter, table.release
@@ -237,29 +237,16 @@ def send_atomic(gpu, core, requests, number):
 
 @compiled
 def fetch_constant(gpu, core, requests, number):
-    return fetch_read_only(gpu, core, requests, number, core.l1c, CONSTANT)
-
-
-@compiled
-def fetch_texture(gpu, core, requests, number):
-    return fetch_read_only(gpu, core, requests, number, core.l1t, TEXTURE)
-
-
-@compiled
-def fetch_read_only(gpu, core, requests, number, cache, kind):
-    """A read of the constant or texture cache. Each miss asks memory by itself; they are few."""
+    """A read of the constant cache. Each miss asks memory by itself; they are few."""
     op = core.ops[number]
+    cache = core.l1c
     address = op.lines[op.served]
     way = probe(cache, address)
     hit = way != NO_WAY and cache.line[way].pending == 0
     if not hit and no_room(core, requests):
         return NO_NETWORK
-    if kind == CONSTANT:
-        core.l1c_hits += hit
-        core.l1c_misses += not hit
-    else:
-        core.l1t_hits += hit
-        core.l1t_misses += not hit
+    core.l1c_hits += hit
+    core.l1c_misses += not hit
     if hit:
         touch(cache, way)
         op.hits_ready = gpu.cycle + cache.hit_latency
@@ -269,7 +256,7 @@ def fetch_read_only(gpu, core, requests, number, cache, kind):
         if way != NO_WAY:
             reserve(cache, way, address, np.uint32(1))
     op.outstanding += 1
-    send(gpu, core, requests, kind, address, cache.line_bytes, number, number)
+    send(gpu, core, requests, CONSTANT, address, cache.line_bytes, number, number)
     return NONE
 
 
