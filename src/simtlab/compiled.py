@@ -113,7 +113,10 @@ def compiled(function: Callable) -> Callable:
     functional = function.__module__.startswith(("simtlab.execute", "simtlab.host"))
     _settings.CACHE_DIR = _directory(FUNCTIONAL_SOURCES if functional else MACHINE_SOURCES)
     try:
-        made = _Compiled(function, targetoptions={"nopython": True, "nogil": True, "error_model": "numpy", "boundscheck": None})
+        # The machine allocates nothing: without reference counts, passing an array on costs no atomic operation.
+        counts = not function.__module__.startswith("simtlab.machine")
+        options = {"nopython": True, "nogil": True, "error_model": "numpy", "boundscheck": None, "_nrt": counts}
+        made = _Compiled(function, targetoptions=options)
         made.enable_caching()
         return made
     finally:

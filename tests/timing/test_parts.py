@@ -150,7 +150,7 @@ def test_the_memory_of_a_core_is_divided_at_launch_as_the_kernel_needs_it():
     core = device.machine.records.cores[0]
     made = kernel(device, "mov.u32 %r1, s; st.shared.u32 [%r1], %r1;")  # 16 KB of shared memory a CTA
     assert made(8, 32, [np.uint64(0)] * 2).timing.occupancy.ctas == 3
-    assert core.l1d.sets * 4 * 128 == 16384
+    assert (core.l1d.sets, core.l1d.ways) == (32, 4)
     without = device.load(".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry k() { ret; }")["k"]
     without(8, 32)
-    assert core.l1d.sets * 4 * 128 == 49152
+    assert (core.l1d.sets, core.l1d.ways) == (32, 12)

@@ -91,7 +91,7 @@ def _configure_gpu(gpu: Any, config: MachineConfig) -> None:
     gpu.cores_per_cluster = config.core.cores_per_cluster
     gpu.slices, gpu.channels = config.l2.slices, config.dram.channels
     gpu.flit_bytes, gpu.header_bytes = config.network.flit_bytes, config.network.header_bytes
-    gpu.line_bytes, gpu.sector_bytes = config.l1d.line_bytes, config.l1d.sector_bytes
+    gpu.sector_bytes = config.l1d.sector_bytes
     gpu.constant_line_bytes = config.l1c.line_bytes
     gpu.shared_banks, gpu.bank_bytes = config.shared_memory.banks, config.shared_memory.bank_bytes
     gpu.shared_latency = config.shared_memory.latency_cycles
@@ -116,6 +116,7 @@ def _configure_core(core: Any, number: int, config: MachineConfig) -> None:
     core.branch_cycles = issue.branch_resolve_cycles
     core.issue_cycles = 32 // config.core.simd_width
     core.banks = max(1, files.banks // config.core.sub_cores)
+    core.bank_mask = core.banks - 1 if core.banks & (core.banks - 1) == 0 else 0
     core.swizzled = files.layout == "swizzled"
     core.collector_ports = files.collector_ports
     core.war_mode = WAR_MODES[files.war_protection]
@@ -169,6 +170,8 @@ def _configure_cache(record: Any, section: Any) -> None:
     record.enabled = 1
     record.sets, record.ways = section.sets, section.ways
     record.line_bytes, record.sector_bytes = section.line_bytes, section.sector_bytes
+    record.line_shift, record.sector_shift = section.line_bytes.bit_length() - 1, section.sector_bytes.bit_length() - 1
+    record.set_shift = section.sets.bit_length() - 1
     record.hashed, record.fifo = section.index == "hashed", section.replacement == "fifo"
     record.on_fill = section.allocate == "on-fill"
     record.write_policy_global = WRITE_POLICIES[section.write_global]

@@ -47,23 +47,39 @@ def jump(gpu, cycle):
     """Go on to a cycle before which nothing happens, in any clock domain."""
     if cycle > gpu.cycle:
         gpu.cycle = cycle
-        gpu.network.cycle = cycle * gpu.network.khz // gpu.core_khz
-        gpu.l2.cycle = cycle * gpu.l2.khz // gpu.core_khz
-        gpu.dram.cycle = cycle * gpu.dram.khz // gpu.core_khz
+        set_clock(gpu.network, cycle, gpu.core_khz)
+        set_clock(gpu.l2, cycle, gpu.core_khz)
+        set_clock(gpu.dram, cycle, gpu.core_khz)
+
+
+@compiled
+def set_clock(clock, core_cycle, core_khz):
+    """Where another clock stands at a core cycle."""
+    clock.cycle = core_cycle * clock.khz // core_khz
+    clock.progress = core_cycle * clock.khz - clock.cycle * core_khz
 
 
 @compiled
 def tick_memory(gpu, cores, slices, channels, networks, requests):
     """The other clock domains catch up with the core clock."""
-    while gpu.network.cycle < gpu.cycle * gpu.network.khz // gpu.core_khz:
-        gpu.network.cycle += 1
+    gpu.network.progress += gpu.network.khz
+    while gpu.network.progress >= gpu.core_khz:
+        advance(gpu.network, gpu.core_khz)
         tick_network(gpu, cores, slices, networks, requests)
-    while gpu.l2.cycle < gpu.cycle * gpu.l2.khz // gpu.core_khz:
-        gpu.l2.cycle += 1
+    gpu.l2.progress += gpu.l2.khz
+    while gpu.l2.progress >= gpu.core_khz:
+        advance(gpu.l2, gpu.core_khz)
         tick_slices(gpu, slices, channels, requests)
-    while gpu.dram.cycle < gpu.cycle * gpu.dram.khz // gpu.core_khz:
-        gpu.dram.cycle += 1
+    gpu.dram.progress += gpu.dram.khz
+    while gpu.dram.progress >= gpu.core_khz:
+        advance(gpu.dram, gpu.core_khz)
         tick_channels(gpu, slices, channels, requests)
+
+
+@compiled
+def advance(clock, core_khz):
+    clock.progress -= core_khz
+    clock.cycle += 1
 
 
 @compiled

@@ -117,7 +117,7 @@ def _empty(core: Any, config: MachineConfig, l1_bytes: int, shared_bytes: int, c
     core.registers_left, core.threads_left = config.core.registers, config.core.max_threads
     core.shared_left = shared_bytes
     forget_all(core.l1d)
-    core.l1d.sets = max(1, l1_bytes // (config.l1d.line_bytes * config.l1d.ways))
+    core.l1d.ways = l1_bytes // (config.l1d.line_bytes * config.l1d.sets)  # more memory, more ways
     forget_all(core.l1d)
     forget_all(core.l1i)
     core.prefetches.count, core.replays[:] = 0, 0

@@ -16,7 +16,8 @@ MAX_L2_LINES = 8192
 MAX_KERNELS = 64  # launches that one run can hold, in any number of streams
 NO_KERNEL = -1
 
-clock_t = np.dtype([("cycle", "i8"), ("khz", "i8")])  # cycles so far, and the domain's frequency
+# Cycles so far, the frequency, and how far the next cycle has come: it is there when `progress` reaches the core's kHz.
+clock_t = np.dtype([("cycle", "i8"), ("khz", "i8"), ("progress", "i8")])
 
 # A launch on the machine. `start` is the cycle it became the turn of its stream, `end` the one its last CTA left.
 kernel_t = np.dtype(
@@ -62,8 +63,7 @@ gpu_t = np.dtype(
         ("mesh", "i8"),
         ("flit_bytes", "i8"),
         ("header_bytes", "i8"),
-        ("line_bytes", "i8"),  # of the L1D
-        ("sector_bytes", "i8"),
+        ("sector_bytes", "i8"),  # of the L1D
         ("constant_line_bytes", "i8"),
         ("shared_banks", "i8"),
         ("bank_bytes", "i8"),

@@ -41,7 +41,7 @@ def coalesce(gpu, core, op, warp, ins, mask):
             if op.memory == LOCAL:
                 add_local(gpu, core, op, lane, address, ins.access_bytes, granule)
             else:
-                add(op, address // granule * granule, ins.access_bytes, granule)
+                add(op, address & -granule, ins.access_bytes, granule)
 
 
 @compiled
@@ -55,7 +55,7 @@ def add_surface(gpu, core, op, warp, ins, mask):
             place = FAULTED if image == NO_IMAGE else locate(image, kernel.worker, warp, ins, op.pc, lane, size)
             if place != FAULTED and place != NOWHERE:
                 address = place - kernel.launch.arena + HEAP_BASE
-                add(op, address // gpu.sector_bytes * gpu.sector_bytes, size, gpu.sector_bytes)
+                add(op, address & -gpu.sector_bytes, size, gpu.sector_bytes)
 
 
 @compiled
@@ -63,7 +63,7 @@ def add_local(gpu, core, op, lane, offset, size, granule):
     """A lane's local variable: its words lie apart, 32 lanes of each side by side."""
     for word in range(max(1, size // WORD_BYTES)):
         address = local_address(gpu, core, op.slot, lane, offset + word * WORD_BYTES)
-        add(op, address // granule * granule, min(size, WORD_BYTES), granule)
+        add(op, address & -granule, min(size, WORD_BYTES), granule)
 
 
 @compiled

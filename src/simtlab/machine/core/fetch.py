@@ -6,7 +6,7 @@ from simtlab.compiled import compiled
 from simtlab.machine.core.inflight import lowest_bit
 from simtlab.machine.core.instruction_buffer import look_at_head
 from simtlab.machine.core.scoreboard import bit_of
-from simtlab.machine.memory.cache import NO_WAY, fill, probe, reserve, touch, victim
+from simtlab.machine.memory.cache import NO_WAY, fill, line_of, probe, reserve, touch, victim
 from simtlab.machine.memory.l1 import no_room, send
 from simtlab.machine.request import Kind
 
@@ -49,7 +49,7 @@ def fetch_for(gpu, core, requests, w):
         touch(cache, way)
         core.l1i_hits += 1
         core.moved = gpu.cycle
-        left_in_line = (cache.line_bytes - address % cache.line_bytes) // INSTRUCTION_BYTES
+        left_in_line = (cache.line_bytes - (address & (cache.line_bytes - 1))) // INSTRUCTION_BYTES
         slot.buffered = min(core.fetch_width, left_in_line, kernel.instructions - slot.head)
         look_at_head(core, w)
         return
@@ -64,9 +64,8 @@ def fetch_for(gpu, core, requests, w):
         core.fetching = np.uint64(core.fetching & ~bit_of(w))
         return
     core.l1i_misses += 1
-    line = address // cache.line_bytes * cache.line_bytes
     reserve(cache, way, address, np.uint32(1))
-    send(gpu, core, requests, INSTRUCTION, line, cache.line_bytes, w, -1)
+    send(gpu, core, requests, INSTRUCTION, line_of(cache, address), cache.line_bytes, w, -1)
 
 
 @compiled

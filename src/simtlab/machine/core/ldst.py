@@ -11,6 +11,7 @@ from simtlab.machine.core.inflight import plan
 from simtlab.machine.core.state import MAX_OPS, OpState
 from simtlab.machine.core.timing import Memory
 from simtlab.machine.fifo import NOTHING, front, is_full, pop, push
+from simtlab.machine.memory.cache import line_of
 from simtlab.machine.memory.l1 import Failure, fetch_constant, load, send_atomic, store_line
 from simtlab.machine.memory.prefetch import serve_prefetch
 
@@ -86,8 +87,8 @@ def serve_line(gpu, core, requests, number):
     op = core.ops[number]
     if op.began == 0:
         begin(gpu, core, op, number)
-    line = op.lines[op.served] // gpu.line_bytes
-    while op.served < op.accesses and op.lines[op.served] // gpu.line_bytes == line:
+    line = line_of(core.l1d, op.lines[op.served])
+    while op.served < op.accesses and line_of(core.l1d, op.lines[op.served]) == line:
         failure = serve_access(gpu, core, requests, number)
         core.ldst_blocked = failure
         if failure != NONE:

@@ -18,9 +18,10 @@ GENERIC_POOL = 3
 @compiled
 def bank_of(core, slot, register):
     """Naive: register modulo banks. Swizzled: warps begin at different banks."""
-    if core.swizzled:
-        return (register + slot) % core.banks
-    return register % core.banks
+    place = register + slot if core.swizzled else register
+    if core.bank_mask != 0:  # a power of two of banks: no division
+        return place & core.bank_mask
+    return place % core.banks
 
 
 @compiled

@@ -209,6 +209,7 @@ core_t = np.dtype(
         ("scoreboard_entries", "i8"),  # 0: one per register
         ("branch_cycles", "i8"),
         ("banks", "i8"),
+        ("bank_mask", "i8"),  # banks - 1 if they are a power of two, else 0
         ("swizzled", "i8"),
         ("collector_ports", "i8"),
         ("war_mode", "i8"),

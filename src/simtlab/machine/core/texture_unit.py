@@ -15,7 +15,7 @@ from simtlab.execute.state import field_offset
 from simtlab.execute.texture import HANDLE_AT, NUMBERS_AT, TEXTURE, place_texels, takes_coordinates
 from simtlab.machine.core.inflight import plan
 from simtlab.machine.core.state import MAX_FRAGMENT_LINES, MAX_FRAGMENTS, core_t
-from simtlab.machine.memory.cache import NO_WAY, fill, probe, reserve, touch, victim
+from simtlab.machine.memory.cache import NO_WAY, fill, line_of, probe, reserve, touch, victim
 from simtlab.machine.memory.l1 import no_room, send
 from simtlab.machine.request import Kind
 
@@ -60,7 +60,7 @@ def add_texels(core, fragment, launch, warp, ins, lane):
 
 @compiled
 def add_line(core, fragment, address):
-    line = address // core.l1t.line_bytes * core.l1t.line_bytes
+    line = line_of(core.l1t, address)
     for k in range(fragment.lines - 1, -1, -1):
         if fragment.line[k] == line:
             return

@@ -47,6 +47,9 @@ def cache_t(max_lines: int) -> np.dtype:
             ("ways", "i8"),
             ("line_bytes", "i8"),
             ("sector_bytes", "i8"),
+            ("line_shift", "i8"),  # powers of two: of line_bytes, sector_bytes and sets
+            ("sector_shift", "i8"),
+            ("set_shift", "i8"),
             ("hashed", "i8"),
             ("slices", "i8"),  # of an L2; 0 for a cache that sees all addresses
             ("interleave_shift", "i8"),
@@ -82,16 +85,28 @@ def within_slice(cache, address):
 @compiled
 def set_of(cache, address):
     """The set a line belongs to. The hashed index folds higher bits in, so that strides spread over the sets."""
-    line = within_slice(cache, address) // cache.line_bytes
+    line = within_slice(cache, address) >> cache.line_shift
     if cache.hashed:
-        line = line ^ (line // cache.sets) ^ (line // (cache.sets * cache.sets))
-    return line % cache.sets
+        line = line ^ (line >> cache.set_shift) ^ (line >> (2 * cache.set_shift))
+    return line & (cache.sets - 1)
+
+
+@compiled
+def line_of(cache, address):
+    """The address where the line begins that holds an address."""
+    return address >> cache.line_shift << cache.line_shift
+
+
+@compiled
+def sector_of(cache, address):
+    """The address where the sector begins that holds an address."""
+    return address >> cache.sector_shift << cache.sector_shift
 
 
 @compiled
 def probe(cache, address):
     """The index of the line that holds (or will hold) an address, or NO_WAY."""
-    tag = address // cache.line_bytes
+    tag = address >> cache.line_shift
     first = set_of(cache, address) * cache.ways
     for way in range(first, first + cache.ways):
         if cache.line[way].tag == tag and cache.line[way].state != INVALID:
@@ -147,7 +162,7 @@ def ask_policy(cache, first):
 def reserve(cache, way, address, sectors):
     """Take a line for a miss; its old contents are gone (the caller has seen to a dirty one)."""
     line = cache.line[way]
-    line.tag = address // cache.line_bytes
+    line.tag = address >> cache.line_shift
     line.state = RESERVED
     line.sectors = np.uint32(0)
     line.pending = sectors

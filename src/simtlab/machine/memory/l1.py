@@ -41,7 +41,7 @@ EVICT, BACK = int(WritePolicy.WRITE_EVICT), int(WritePolicy.WRITE_BACK)
 
 @compiled
 def sector_bit(cache, address):
-    return np.uint32(np.uint32(1) << np.uint32(address % cache.line_bytes // cache.sector_bytes))
+    return np.uint32(np.uint32(1) << np.uint32((address & (cache.line_bytes - 1)) >> cache.sector_shift))
 
 
 @compiled

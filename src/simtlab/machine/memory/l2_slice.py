@@ -10,7 +10,7 @@ from simtlab.compiled import compiled
 from simtlab.machine.fifo import NOTHING, front, is_full, pop, push
 from simtlab.machine.memory import mshr as table
 from simtlab.machine.memory.address_map import locate
-from simtlab.machine.memory.cache import DIRTY, NO_WAY, fill, probe, reserve, touch, victim
+from simtlab.machine.memory.cache import DIRTY, NO_WAY, fill, probe, reserve, sector_of, touch, victim
 from simtlab.machine.memory.dram import offer
 from simtlab.machine.memory.l1 import sector_bit
 from simtlab.machine.request import Kind, create, end
@@ -70,15 +70,10 @@ def arrive(gpu, slice, requests, number):
 
 
 @compiled
-def granule(slice, address):
-    return address // slice.cache.sector_bytes * slice.cache.sector_bytes
-
-
-@compiled
 def sectors_of(cache, address, size):
     """The sectors of a line that so many bytes from an address touch."""
     bits = sector_bit(cache, address)
-    last = address // cache.line_bytes * cache.line_bytes + cache.line_bytes - 1
+    last = address | (cache.line_bytes - 1)
     for place in range(address + cache.sector_bytes, min(address + size - 1, last) + 1, cache.sector_bytes):
         bits = np.uint32(bits | sector_bit(cache, place))
     return bits
@@ -94,7 +89,7 @@ def take_data(gpu, slice, requests):
         pop(slice.fills)
         request = requests.entry[number]
         request.in_dram += gpu.cycle
-        address = granule(slice, request.address)
+        address = sector_of(slice.cache, request.address)
         slice.filling = find_entry(slice.mshr, address)
         way = slice.mshr.entry[slice.filling].way
         if way != NO_WAY:
@@ -165,7 +160,7 @@ def read(gpu, slice, requests, number):
     """A read (or an atomic); False if it must wait."""
     request = requests.entry[number]
     cache = slice.cache
-    address = granule(slice, request.address)
+    address = sector_of(slice.cache, request.address)
     way = probe(cache, address)
     wanted = sectors_of(cache, address, request.bytes)
     if way != NO_WAY and cache.line[way].sectors & wanted == wanted:

@@ -8,7 +8,7 @@ from enum import IntEnum
 
 from simtlab.compiled import compiled
 from simtlab.machine.core.state import MAX_PREFETCHES
-from simtlab.machine.memory.cache import NO_WAY, probe
+from simtlab.machine.memory.cache import NO_WAY, probe, sector_of
 from simtlab.machine.memory.l1 import BY_MSHR, NO_ENTRY, NONE, find_entry, sector_bit, send, take_entry
 from simtlab.machine.request import Kind
 
@@ -35,7 +35,7 @@ def prefetch(core, address, warp, pc, cycle):
         core.prefetch_dropped[FULL] += 1
         return
     item = queue.items[(queue.head + queue.count) % MAX_PREFETCHES]
-    item.address = address // core.l1d.sector_bytes * core.l1d.sector_bytes
+    item.address = sector_of(core.l1d, address)
     item.warp, item.pc, item.asked = warp, pc, cycle
     queue.count += 1
 
