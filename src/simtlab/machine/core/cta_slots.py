@@ -4,13 +4,12 @@ import numpy as np
 
 from simtlab.compiled import call_hook, compiled
 from simtlab.execute.cta import start
-from simtlab.execute.state import WarpStatus, cta_t, field_offset, warp_t
+from simtlab.execute.state import cta_t, field_offset, warp_t
 from simtlab.machine.core.inflight import count_bits, lowest_bit
 from simtlab.machine.core.instruction_buffer import look_at_head
 from simtlab.machine.core.scoreboard import bit_of
-from simtlab.machine.core.state import core_t
+from simtlab.machine.core.state import REGISTER_WORDS, core_t
 
-DONE = int(WarpStatus.DONE)
 ALL_SLOTS = np.uint64(0xFFFFFFFFFFFFFFFF)
 FIRST_CTA, CTA_BYTES, WARP_BYTES = field_offset(core_t, "ctas"), cta_t.itemsize, warp_t.itemsize
 SHARED_WINDOW, FIRST_WARP = field_offset(cta_t, "shared_window"), field_offset(cta_t, "warps")
@@ -102,7 +101,9 @@ def take_slot(core, kernel, w, k, c, warp):
     slot.code, slot.timing, slot.pc_counts = kernel.code, kernel.timing, kernel.pc_counts
     slot.in_flight, slot.collecting, slot.stores, slot.reservations = 0, 0, 0, 0
     slot.bloom = np.uint64(0)
-    slot.resume = 0
+    for word in range(REGISTER_WORDS):
+        slot.pending[word], slot.of_short[word] = np.uint64(0), np.uint64(0)
+        slot.of_long[word], slot.of_constant[word] = np.uint64(0), np.uint64(0)
     core.ages += 1
     slot.age = core.ages
     look_at_head(core, w)
@@ -111,13 +112,12 @@ def take_slot(core, kernel, w, k, c, warp):
 @compiled
 def leave_if_drained(gpu, core, w):
     """A warp that has ended gives its slot back once nothing of it is in flight."""
+    if core.draining & bit_of(w) == 0:
+        return
     slot = core.slots[w]
-    cta = core.ctas[slot.cta]
-    if cta.warps[slot.warp].status != DONE or slot.in_flight > 0 or slot.stores > 0:
+    if slot.in_flight > 0 or slot.stores > 0:
         return
     keep = np.uint64(~bit_of(w))
-    if core.occupied & bit_of(w) == 0:
-        return
     core.occupied = np.uint64(core.occupied & keep)
     core.draining = np.uint64(core.draining & keep)
     core.paused = np.uint64(core.paused & keep)

@@ -6,8 +6,8 @@ from simtlab.compiled import compiled
 from simtlab.machine.core.cta_slots import leave_if_drained
 from simtlab.machine.core.inflight import free_op, plan, take_planned
 from simtlab.machine.core.ldst import count_load, offer
-from simtlab.machine.core.operand_collector import bank_of, is_first_of_its_warp, leave, oldest
-from simtlab.machine.core.scoreboard import bit_of, check, release
+from simtlab.machine.core.operand_collector import bank_of, leave
+from simtlab.machine.core.scoreboard import bit_of, check, clear_hazards, release
 from simtlab.machine.core.state import FIRST_PREDICATE, OpState, Unit, WarProtection
 from simtlab.machine.core.texture_unit import begin_fetch
 from simtlab.machine.core.timing import timing_at
@@ -55,22 +55,22 @@ def begin(core, number, sub_core, row, cycle):
 
 @compiled
 def dispatch(core, cycle):
-    """Collector units with all operands send their instruction to its unit, oldest first."""
-    left = core.collecting
-    while left != 0:
-        c = oldest(core, left)
-        left = np.uint64(left & ~bit_of(c))
-        unit = core.collector[c]
-        if unit.wanted != 0 or not is_first_of_its_warp(core, c):
-            continue
-        number = unit.op
-        op = core.ops[number]
-        if op.unit != LDST:
-            core.moved = cycle  # a busy unit is free again by itself
-        if begin(core, number, unit.sub_core, row_of(core, op), cycle):
-            core.moved = cycle
-            leave(core, c)
-            operands_are_read(core, op.slot)
+    """Collector units with all operands send their instruction to its unit, oldest first, those of one warp in order."""
+    place, behind = 0, np.uint64(0)  # warps with an older instruction still here
+    while place < core.collecting:
+        unit = core.collector[core.in_order[place]]
+        w = unit.slot
+        if unit.wanted == 0 and behind & bit_of(w) == 0:
+            op = core.ops[unit.op]
+            if op.unit != LDST:
+                core.moved = cycle  # a busy unit is free again by itself
+            if begin(core, unit.op, unit.sub_core, row_of(core, op), cycle):
+                core.moved = cycle
+                leave(core, place)
+                operands_are_read(core, w)
+                continue
+        behind = np.uint64(behind | bit_of(w))
+        place += 1
 
 
 @compiled
@@ -127,7 +127,10 @@ def retire(gpu, core, number):
     op = core.ops[number]
     w = op.slot
     row = row_of(core, op)
-    release(core, row, w)
+    if core.detail == 1:
+        clear_hazards(core, w)
+    else:
+        release(core, row, w)
     if row.unit == LDST or row.unit == TEX:
         count_load(core, number, gpu.cycle)
     slot = core.slots[w]
@@ -136,7 +139,7 @@ def retire(gpu, core, number):
         core.resolving = np.uint64(core.resolving & ~bit_of(w))
     if slot.in_flight == 0:
         core.busy_warp = np.uint64(core.busy_warp & ~bit_of(w))
-    if slot.buffered > 0:
+    if slot.buffered > 0 and core.detail > 1:
         check(core, timing_at(slot.timing).row[slot.head], w)
     free_op(core, number)
     leave_if_drained(gpu, core, w)

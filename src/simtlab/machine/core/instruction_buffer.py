@@ -24,10 +24,12 @@ def look_at_head(core, w):
         row = timing_at(slot.timing).row[slot.head]
         core.unit_of_head[row.unit] = np.uint64(core.unit_of_head[row.unit] | bit)
         core.buffered = np.uint64(core.buffered | bit)
-        check(core, row, w)
+        if core.detail > 1:
+            check(core, row, w)
     else:
         core.buffered = np.uint64(core.buffered & keep)
-        clear_hazards(core, w)
+        if core.detail > 1:
+            clear_hazards(core, w)
 
 
 @compiled

@@ -16,7 +16,7 @@ from simtlab.machine.core.execution_units import NO_COPY, begin, free_copy
 from simtlab.machine.core.inflight import lowest_bit, new_op, plan
 from simtlab.machine.core.instruction_buffer import advance
 from simtlab.machine.core.operand_collector import enter, free_collector
-from simtlab.machine.core.scoreboard import bit_of, note_reads, reserve
+from simtlab.machine.core.scoreboard import bit_of, hold, note_reads, reserve
 from simtlab.machine.core.stall import (
     DISPATCH,
     EMPTY,
@@ -190,7 +190,10 @@ def start(gpu, core, w, mask, ins, warp):
         coalesce(gpu, core, op, warp, ins, mask)
     elif row.unit == TEX:
         take_place(core, number, gpu.kernel[slot.kernel].launch, warp, ins, mask)
-    reserve(core, row, w)
+    if core.detail == 1:
+        hold(core, w, row.waits_for)  # one instruction of a warp at a time: no scoreboard is needed
+    else:
+        reserve(core, row, w)
     slot.in_flight += 1
     sub_core = core.sub_core_of[w]
     if core.detail == 3:
@@ -200,7 +203,7 @@ def start(gpu, core, w, mask, ins, warp):
             note_reads(slot, row)
     else:
         begin(core, number, sub_core, row, gpu.cycle + 1)
-    if core.detail == 1 or core.war_mode == RELEASE_ON_COMMIT or (core.war_mode == RELEASE_ON_READ and core.detail == 3):
+    if core.war_mode == RELEASE_ON_COMMIT or (core.war_mode == RELEASE_ON_READ and core.detail == 3):
         core.busy_warp = np.uint64(core.busy_warp | bit_of(w))
 
 

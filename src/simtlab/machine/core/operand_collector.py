@@ -41,9 +41,9 @@ def enter(core, number, sub_core, row, collector):
     keep = np.uint64(~bit_of(collector))
     for pool in range(4):
         core.free_collectors[sub_core, pool] = np.uint64(core.free_collectors[sub_core, pool] & keep)
-    core.collecting = np.uint64(core.collecting | bit_of(collector))
-    core.sequence += 1
-    unit.op, unit.sub_core, unit.order, unit.count = number, sub_core, core.sequence, 0
+    core.in_order[core.collecting] = collector
+    core.collecting += 1
+    unit.op, unit.slot, unit.sub_core, unit.count = number, op.slot, sub_core, 0
     for k in range(row.sources):
         if row.source[k] < FIRST_PREDICATE:
             unit.banks[unit.count] = bank_of(core, op.slot, row.source[k])
@@ -54,14 +54,12 @@ def enter(core, number, sub_core, row, collector):
 @compiled
 def read_operands(core, cycle):
     """One cycle of bank reads: collectors by age, each bank once, banks that are written to not at all."""
-    left = core.collecting
-    while left != 0:
-        c = oldest(core, left)
-        left = np.uint64(left & ~bit_of(c))
-        unit = core.collector[c]
+    for place in range(core.collecting):
+        unit = core.collector[core.in_order[place]]
+        if unit.wanted == 0:
+            continue
+        core.moved = cycle
         ports = core.collector_ports
-        if unit.wanted != 0:
-            core.moved = cycle
         for k in range(unit.count):
             if ports == 0 or unit.wanted == 0:
                 break
@@ -78,43 +76,11 @@ def read_operands(core, cycle):
 
 
 @compiled
-def oldest(core, collectors):
-    """The collector unit of the set that was filled first."""
-    best = lowest_bit(collectors)
-    rest = np.uint64(collectors & ~bit_of(best))
-    while rest != 0:
-        c = lowest_bit(rest)
-        rest = np.uint64(rest & ~bit_of(c))
-        if core.collector[c].order < core.collector[best].order:
-            best = c
-    return best
-
-
-@compiled
-def is_first_of_its_warp(core, c):
-    """Whether no earlier instruction of the same warp is still collecting."""
-    mine = core.collector[c]
-    slot = core.ops[mine.op].slot
-    if core.slots[slot].collecting <= 1:
-        return True
-    rest = np.uint64(core.collecting & ~bit_of(c))
-    while rest != 0:
-        other = lowest_bit(rest)
-        rest = np.uint64(rest & ~bit_of(other))
-        if core.ops[core.collector[other].op].slot == slot and core.collector[other].order < mine.order:
-            return False
-    return True
-
-
-@compiled
-def leave(core, c):
-    """Free a collector unit."""
-    unit = core.collector[c]
-    core.collecting = np.uint64(core.collecting & ~bit_of(c))
-    pool = unit_pool(core, c)
-    core.free_collectors[unit.sub_core, pool] = np.uint64(core.free_collectors[unit.sub_core, pool] | bit_of(c))
-
-
-@compiled
-def unit_pool(core, c):
-    return core.collector_pool[c]
+def leave(core, place):
+    """Free the collector unit at a place of the list; younger ones move up."""
+    c = core.in_order[place]
+    core.collecting -= 1
+    for k in range(place, core.collecting):
+        core.in_order[k] = core.in_order[k + 1]
+    sub_core, pool = core.collector[c].sub_core, core.collector_pool[c]
+    core.free_collectors[sub_core, pool] = np.uint64(core.free_collectors[sub_core, pool] | bit_of(c))

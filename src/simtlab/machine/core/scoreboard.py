@@ -6,7 +6,7 @@ Per register by default; Coon's variant has a few entries a warp, and an instruc
 import numpy as np
 
 from simtlab.compiled import compiled
-from simtlab.machine.core.state import Pending
+from simtlab.machine.core.state import REGISTER_WORDS, Pending
 
 NOTHING, FIXED, SHORT, LONG = int(Pending.NOTHING), int(Pending.FIXED), int(Pending.SHORT), int(Pending.LONG)
 CONSTANT = int(Pending.CONSTANT)
@@ -20,41 +20,69 @@ def bit_of(w):
 @compiled
 def reserve(core, row, w):
     """The instruction's results are on their way."""
-    for k in range(row.destinations):
-        core.pending[w, row.destination[k]] = row.waits_for
-    core.slots[w].reservations += row.destinations
+    slot = core.slots[w]
+    for k in range(REGISTER_WORDS):
+        slot.pending[k] |= row.writes[k]
+        if row.waits_for == SHORT:
+            slot.of_short[k] |= row.writes[k]
+        elif row.waits_for == LONG:
+            slot.of_long[k] |= row.writes[k]
+        elif row.waits_for == CONSTANT:
+            slot.of_constant[k] |= row.writes[k]
+    slot.reservations += row.destinations
 
 
 @compiled
 def release(core, row, w):
     """The instruction's results are there."""
-    for k in range(row.destinations):
-        core.pending[w, row.destination[k]] = NOTHING
-    core.slots[w].reservations -= row.destinations
+    slot = core.slots[w]
+    for k in range(REGISTER_WORDS):
+        keep = np.uint64(~row.writes[k])
+        slot.pending[k] &= keep
+        slot.of_short[k] &= keep
+        slot.of_long[k] &= keep
+        slot.of_constant[k] &= keep
+    slot.reservations -= row.destinations
+
+
+@compiled
+def hazard(slot, row):
+    """What an instruction waits for, the slowest thing first."""
+    found, short, long, constant = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
+    for k in range(REGISTER_WORDS):
+        found |= slot.pending[k] & row.uses[k]
+        short |= slot.of_short[k] & row.uses[k]
+        long |= slot.of_long[k] & row.uses[k]
+        constant |= slot.of_constant[k] & row.uses[k]
+    if found == 0:
+        return NOTHING
+    return CONSTANT if constant != 0 else LONG if long != 0 else SHORT if short != 0 else FIXED
 
 
 @compiled
 def check(core, row, w):
     """Find what the warp's next instruction waits for, and put the warp into the matching set."""
-    worst = NOTHING
-    for k in range(row.sources):
-        worst = max(worst, core.pending[w, row.source[k]])
-    for k in range(row.destinations):
-        worst = max(worst, core.pending[w, row.destination[k]])
     slot = core.slots[w]
+    worst = hazard(slot, row)
     if worst == NOTHING and core.scoreboard_entries > 0 and slot.reservations > 0:
         worst = FIXED if slot.reservations + row.destinations > core.scoreboard_entries else NOTHING
     if worst == NOTHING and slot.bloom != 0 and writes_what_is_read(slot, row):
         worst = FIXED
     clear_hazards(core, w)
+    hold(core, w, worst)
+
+
+@compiled
+def hold(core, w, reason):
+    """The warp cannot issue, for a reason."""
     bit = bit_of(w)
-    if worst == FIXED:
+    if reason == FIXED:
         core.wait = np.uint64(core.wait | bit)
-    elif worst == SHORT:
+    elif reason == SHORT:
         core.short = np.uint64(core.short | bit)
-    elif worst == LONG:
+    elif reason == LONG:
         core.long = np.uint64(core.long | bit)
-    elif worst == CONSTANT:
+    elif reason == CONSTANT:
         core.constant = np.uint64(core.constant | bit)
 
 

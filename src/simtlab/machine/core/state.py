@@ -24,6 +24,7 @@ MAX_ACCESSES = 32  # lines or sectors one instruction can touch: aligned accesse
 MAX_L1_LINES = 2048
 MAX_OPS = 512  # instructions in flight in a core
 N_REGISTERS = 320  # scoreboard entries of a warp: 256 registers, 64 predicates
+REGISTER_WORDS = N_REGISTERS // 64  # of a set of them
 FIRST_PREDICATE = 256
 MAX_FRAGMENTS = 64  # texture fetches in flight in a core
 MAX_FRAGMENT_LINES = 256  # 32 lanes with 8 texels each
@@ -150,8 +151,11 @@ slot_t = np.dtype(
         ("stores", "i8"),  # writes not acknowledged
         ("reservations", "i8"),  # scoreboard entries in use
         ("age", "i8"),
-        ("resume", "i8"),  # the cycle a branch is resolved
         ("bloom", "u8"),  # bloomboard: registers being read, hashed
+        ("pending", "u8", (REGISTER_WORDS,)),  # sets of registers: results on their way,
+        ("of_short", "u8", (REGISTER_WORDS,)),  # … and those of them that come from shared memory or the SFU,
+        ("of_long", "u8", (REGISTER_WORDS,)),  # … from memory,
+        ("of_constant", "u8", (REGISTER_WORDS,)),  # … from the constant cache
     ],
     align=True,
 )
@@ -181,10 +185,10 @@ fragment_fifo_t = np.dtype(
 collector_t = np.dtype(
     [
         ("op", "i8"),
+        ("slot", "i8"),
         ("wanted", "u4"),  # operands not read yet (bits)
         ("sub_core", "i8"),
         ("count", "i8"),
-        ("order", "i8"),
         ("banks", "i8", (MAX_SOURCES,)),
     ],
     align=True,
@@ -223,7 +227,6 @@ core_t = np.dtype(
         ("cause_place", "i8", (MAX_SCHEDULERS,)),  # host address of that instruction's row of counts, or 0
         ("replays", "i8", (MAX_SCHEDULERS,)),  # passes that want an issue slot
         ("activity", "i8"),  # of the last cycle
-        ("sequence", "i8"),
         ("ages", "i8"),
         # sets of warp slots
         ("occupied", "u8"),
@@ -242,14 +245,14 @@ core_t = np.dtype(
         ("unit_of_head", "u8", (N_UNITS,)),
         ("mine", "u8", (MAX_SCHEDULERS,)),
         ("free_collectors", "u8", (MAX_SUB_CORES, 4)),  # by pool
-        ("collecting", "u8"),
+        ("collecting", "i8"),  # collector units in use, and which, oldest first
+        ("in_order", "i8", (MAX_COLLECTORS,)),
         ("pool_of_unit", "i8", (N_UNITS,)),
         ("unit_copies", "i8", (N_UNITS,)),
         ("unit_free", "i8", (MAX_SUB_CORES, N_UNITS, MAX_COPIES)),
         ("bank_written", "i8", (MAX_SUB_CORES, MAX_BANKS)),  # last cycle a write took the bank
         ("bank_read", "i8", (MAX_SUB_CORES, MAX_BANKS)),
         ("slots", slot_t, (MAX_WARPS,)),
-        ("pending", "u1", (MAX_WARPS, N_REGISTERS)),
         ("ops", op_t, (MAX_OPS,)),
         ("free_op", "i8"),
         ("wheel", "i8", (WHEEL,)),

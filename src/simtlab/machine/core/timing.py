@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from simtlab.compiled import reader_of
-from simtlab.machine.core.state import FIRST_PREDICATE, MAX_DESTINATIONS, MAX_SOURCES, N_REGISTERS, Pending, Unit
+from simtlab.machine.core.state import FIRST_PREDICATE, MAX_DESTINATIONS, MAX_SOURCES, N_REGISTERS, REGISTER_WORDS, Pending, Unit
 from simtlab.program.action import Action, Space
 from simtlab.program.encode import MAX_INSTRUCTIONS
 from simtlab.program.lower import Lowered
@@ -44,6 +44,8 @@ timing_t = np.dtype(
         ("destinations", "i8"),
         ("source", "i8", (MAX_SOURCES,)),
         ("destination", "i8", (MAX_DESTINATIONS,)),
+        ("uses", "u8", (REGISTER_WORDS,)),  # sets of registers: all it reads and writes,
+        ("writes", "u8", (REGISTER_WORDS,)),  # … and those it writes
     ],
     align=True,
 )
@@ -168,3 +170,7 @@ def _fill_registers(row: np.void, instruction: Lowered, place: list[int], base: 
     row["sources"], row["destinations"] = len(reads), len(writes)
     row["source"][: len(reads)] = reads
     row["destination"][: len(writes)] = writes
+    for register in writes:
+        row["writes"][register // 64] |= np.uint64(1 << register % 64)
+    for register in (*reads, *writes):
+        row["uses"][register // 64] |= np.uint64(1 << register % 64)
