@@ -6,7 +6,8 @@ below go through ctypes.
 
 import ctypes
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -33,6 +34,17 @@ MACHINE_SOURCES = (*FUNCTIONAL_SOURCES, "machine", "policies/hook.py")
 @cache
 def _directory(sources: tuple[str, ...]) -> str:
     return os.fspath(cache_directory() / f"numba-{digest_of_sources(*sources, also=numba.__version__)}")
+
+
+@contextmanager
+def cache_in(folder: str | os.PathLike) -> Iterator[None]:
+    """Where functions made compilable meanwhile are kept on disk; the user's own setting stays as it is."""
+    kept = _settings.CACHE_DIR
+    _settings.CACHE_DIR = os.fspath(folder)
+    try:
+        yield
+    finally:
+        _settings.CACHE_DIR = kept
 
 
 class _PartLibrary(JITCodeLibrary):
@@ -109,18 +121,14 @@ def compiled(function: Callable) -> Callable:
     """Compile a function to native code on first use, cached on disk under a digest of the sources."""
     if UNCOMPILED:
         return function
-    kept = _settings.CACHE_DIR  # read while the dispatcher is made; the user's own stays untouched
     functional = function.__module__.startswith(("simtlab.execute", "simtlab.host"))
-    _settings.CACHE_DIR = _directory(FUNCTIONAL_SOURCES if functional else MACHINE_SOURCES)
-    try:
+    with cache_in(_directory(FUNCTIONAL_SOURCES if functional else MACHINE_SOURCES)):
         # The machine allocates nothing: without reference counts, passing an array on costs no atomic operation.
         counts = not function.__module__.startswith("simtlab.machine")
         options = {"nopython": True, "nogil": True, "error_model": "numpy", "boundscheck": None, "_nrt": counts}
         made = _Compiled(function, targetoptions=options)
         made.enable_caching()
         return made
-    finally:
-        _settings.CACHE_DIR = kept
 
 
 _OPERATION = ir.FunctionType(

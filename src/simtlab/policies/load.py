@@ -6,6 +6,7 @@ clock loop stays as it is.
 
 import ctypes
 import importlib.util
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -15,9 +16,9 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba import carray, cfunc, types
+from numba import cfunc, types
 
-from simtlab.compiled import HOOK_C, UNCOMPILED
+from simtlab.compiled import HOOK_C, MACHINE_SOURCES, UNCOMPILED, cache_in
 from simtlab.errors import ConfigError
 from simtlab.execute.state import warp_t
 from simtlab.machine.core.state import MAX_SCHEDULERS, core_t
@@ -27,8 +28,10 @@ from simtlab.machine.memory.dram import channel_t
 from simtlab.machine.network.contest import contest_t
 from simtlab.machine.state import gpu_t
 from simtlab.policies.hook import Hook
+from simtlab.storage import cache_directory, digest_of_sources
 
 FOLDER = Path(__file__).parent
+ENTRY = FOLDER / "entry.py"
 EMPTY_STATE = np.dtype([("nothing", "i8")])
 UNITS = {"core": core_t, "gpu": gpu_t, "lines": line_t, "warp": warp_t, "contest": contest_t, "channel": channel_t}
 
@@ -78,21 +81,33 @@ _loaded: dict[tuple[str, str], tuple[ModuleType, np.dtype, dict[str, int], list[
 def load(slot: str, name: str, **parameters: Any) -> Policy:
     """A policy by name, or by the path of a file outside the package."""
     path = file_of(slot, name)
-    key = slot, path.read_text()
+    key = slot, digest_of(path)
     if key not in _loaded:
-        specification = importlib.util.spec_from_file_location(f"simtlab_policy_{path.stem}", path)
-        assert specification is not None
-        assert specification.loader is not None
-        module = importlib.util.module_from_spec(specification)
-        specification.loader.exec_module(module)
+        module = _import(path, f"simtlab_policy_{path.stem}_{key[1]}")
         state = np.dtype(getattr(module, "state", EMPTY_STATE), align=True)
-        _loaded[key] = module, state, *compile_hooks(slot, name, module, state)
+        _loaded[key] = module, state, *compile_hooks(slot, name, module, state, key[1])
     module, state, addresses, _ = _loaded[key]
     values = dict(getattr(module, "parameters", {}))
     for key_given, value in parameters.items():
         check_parameter(name, module, state, key_given, value)
         values[key_given] = value
     return Policy(slot, name, module, state, values, addresses)
+
+
+def _import(path: Path, name: str) -> ModuleType:
+    specification = importlib.util.spec_from_file_location(name, path)
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[name] = module  # where Numba looks for it when it finds a hook of it on disk
+    specification.loader.exec_module(module)
+    return module
+
+
+def digest_of(path: Path) -> str:
+    """A digest of a policy's text and of all it could take code from: the files beside it, the policies here, the machine."""
+    beside = [other.read_bytes() for other in sorted(path.parent.glob("*.py"))]
+    return digest_of_sources(*MACHINE_SOURCES, "policies", also=(numba.__version__, path.read_bytes(), beside))
 
 
 def check_parameter(name: str, module: ModuleType, state: np.dtype, key: str, value: Any) -> None:
@@ -107,7 +122,9 @@ def check_parameter(name: str, module: ModuleType, state: np.dtype, key: str, va
         raise ConfigError(f"policy '{name}': {key} = {value} is impossible: allowed is {allowed}")
 
 
-def compile_hooks(slot: str, name: str, module: ModuleType, state: np.dtype) -> tuple[dict[str, int], list[Any]]:
+def compile_hooks(
+    slot: str, name: str, module: ModuleType, state: np.dtype, digest: str
+) -> tuple[dict[str, int], list[Any]]:
     """The addresses of a policy's hooks, and what must live as long as they are called."""
     points = SLOTS[slot].hooks
     addresses, kept = dict.fromkeys(points, 0), []
@@ -120,35 +137,23 @@ def compile_hooks(slot: str, name: str, module: ModuleType, state: np.dtype) -> 
             if point.required:
                 raise ConfigError(f"policy '{name}' lacks the hook '{hook}'")
             continue
-        entry = _entry(found.function if isinstance(found, Hook) else found, SLOTS[slot].unit, state)
+        function = found.function if isinstance(found, Hook) else found
+        entry = _entry(function, SLOTS[slot].unit, state, cache_directory() / "hooks" / f"{slot}-{hook}-{digest}")
         kept.append(entry)
         addresses[hook] = _address(entry)
     return addresses, kept
 
 
-def _entry(function: Callable, unit: str, state: np.dtype) -> Any:
-    """A C function over record addresses that calls the hook. A set of lines comes as an array."""
+def _entry(function: Callable, unit: str, state: np.dtype, kept_in: Path) -> Any:
+    """A C function over record addresses that calls the hook, from the disk if it was compiled before."""
     if UNCOMPILED:
         return HOOK_C(_uncompiled_entry(function, unit, state))
-    unit_type = types.CPointer(numba.from_dtype(UNITS[unit]))
-    own_type = types.CPointer(numba.from_dtype(state))
-    inner = numba.njit(error_model="numpy")(function)
+    module: Any = _import(ENTRY, f"simtlab_hook_{kept_in.name}")
+    module.inner = numba.njit(error_model="numpy")(function)
+    unit_type, own_type = (types.CPointer(numba.from_dtype(dtype)) for dtype in (UNITS[unit], state))
     signature = types.int64(unit_type, own_type, types.uint64, types.int64)
-    if unit == "lines":
-
-        @cfunc(signature)
-        def of_lines(lines, own, argument, cycle):
-            result = inner(carray(lines, argument), carray(own, 1)[0], np.int64(argument), cycle)
-            return 0 if result is None else result
-
-        return of_lines
-
-    @cfunc(signature)
-    def entry(record, own, argument, cycle):
-        result = inner(carray(record, 1)[0], carray(own, 1)[0], argument, cycle)
-        return 0 if result is None else result
-
-    return entry
+    with cache_in(kept_in):
+        return cfunc(signature, cache=True)(module.of_lines if unit == "lines" else module.of_record)
 
 
 def _uncompiled_entry(function: Callable, unit: str, state: np.dtype) -> Callable:
