@@ -99,7 +99,7 @@ def run(
     json: Json = False,
 ) -> None:
     """Run a kernel, or a workload, and show what it did."""
-    from simtlab.cli.machines import choose
+    from simtlab.lab.machines import choose
     from simtlab.cli.plan import Options
     from simtlab.cli.workloads import WorkloadOptions, run_program_or_workload
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from simtlab.cli.answer import BadInput
-from simtlab.cli.machines import POLICY_EXAMPLES, MachineChoice, PolicyChoice, read_policy, read_slot
+from simtlab.lab.machines import POLICY_EXAMPLES, MachineChoice, PolicyChoice, read_policy, read_slot
 from simtlab.cli.plan import LaunchPlan, Plan, check_output
 from simtlab.cli.values import ArrayText, parse_size, parse_value
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from simtlab.cli.machines import SLOTS
+from simtlab.lab.machines import SLOTS
 from simtlab.cli.tables import show_table
 
 if TYPE_CHECKING:

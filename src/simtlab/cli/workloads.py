@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simtlab.cli.answer import Answer, BadInput, Stopped
-from simtlab.cli.machines import MachineChoice
+from simtlab.lab.machines import MachineChoice
 from simtlab.cli.plan import Options, make_plan
 from simtlab.cli.tables import show_facts, show_table
 from simtlab.cli.timing import Timing

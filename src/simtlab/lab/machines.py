@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simtlab.cli.answer import BadInput
-from simtlab.errors import SimtlabError
+from simtlab.errors import ConfigError, SimtlabError
 
 if TYPE_CHECKING:
     from simtlab.host.gpu import Gpu
@@ -28,6 +27,9 @@ class PolicyChoice:
         return ",".join([self.name, *(f"{name}={value}" for name, value in self.parameters.items())])
 
 
+USUAL_POLICIES = {"warp_scheduler": PolicyChoice("lrr")}
+
+
 @dataclass(frozen=True)
 class MachineChoice:
     """A preset or a file, keys changed, policies by slot. Without a `gpu` the run is functional."""
@@ -40,17 +42,21 @@ class MachineChoice:
         """What this one says, and what the other says beyond it."""
         return MachineChoice(self.gpu or other.gpu, {**other.changes, **self.changes}, {**other.policies, **self.policies})
 
+    def chosen_policies(self) -> dict[str, PolicyChoice]:
+        """The policy of every slot that has one, where nothing was said the usual one."""
+        return {**USUAL_POLICIES, **self.policies}
+
     def build(self, threads: int | None) -> Gpu:
         """The GPU, functional or timed."""
         if self.gpu is None:
             for name, given in (("--set", self.changes), ("--policy", self.policies)):
                 if given:
-                    raise BadInput(f"{name} is for timed runs and needs a machine: add --gpu, for example --gpu caps-gtx480")
+                    raise ConfigError(f"{name} is for timed runs and needs a machine: add --gpu, for example --gpu caps-gtx480")
         from simtlab.host.gpu import Gpu
 
         if self.gpu is None:
             return Gpu(threads=threads)
-        scheduler = self.policies.get("warp_scheduler", PolicyChoice("lrr"))
+        scheduler = self.chosen_policies()["warp_scheduler"]
         try:
             gpu = Gpu(self.gpu, warp_scheduler=scheduler.name, policy_parameters=scheduler.parameters, set=self.changes,
                       threads=threads)  # fmt: skip
@@ -59,7 +65,7 @@ class MachineChoice:
         except Exception as problem:  # whatever the code of a policy outside the package can raise
             if not scheduler.name.endswith(".py"):
                 raise
-            raise BadInput(f"policy {scheduler.name}: {type(problem).__name__}: {problem}") from None
+            raise ConfigError(f"policy {scheduler.name}: {type(problem).__name__}: {problem}") from None
         check_parameters(gpu, scheduler)
         return gpu
 
@@ -80,7 +86,7 @@ def check_parameters(gpu: Gpu, policy: PolicyChoice) -> None:
     state = gpu.machine.policy.state
     for name, value in policy.parameters.items():
         if name in (state.names or ()) and state[name].kind in "iu" and not isinstance(value, int):
-            raise BadInput(f"policy '{policy.name}': {name} = {value} is impossible: allowed is a whole number")
+            raise ConfigError(f"policy '{policy.name}': {name} = {value} is impossible: allowed is a whole number")
 
 
 def choose(gpu: str | None, changes: Sequence[str], policies: Sequence[str]) -> MachineChoice:
@@ -100,7 +106,7 @@ def parse_policy(text: str) -> tuple[str, PolicyChoice]:
             raise ValueError("it must be a slot and a policy")
         return read_slot(slot), read_policy(chosen)
     except ValueError as problem:
-        raise BadInput(f"bad --policy '{text}': {problem}; {POLICY_EXAMPLES}") from None
+        raise ConfigError(f"bad --policy '{text}': {problem}; {POLICY_EXAMPLES}") from None
 
 
 def read_slot(name: str) -> str:
