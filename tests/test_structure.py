@@ -18,7 +18,7 @@ MAY_IMPORT = {
     "policies": {"machine", "compiled"},
     "host": {"machine", "execute", "program", "isa", "frontend"},
     "workloads": {"host", "frontend"},
-    "lab": {"workloads", "host", "machine"},
+    "lab": {"workloads", "host", "machine", "program"},
     "cli": {"lab", "workloads", "host", "machine", "policies", "execute", "program", "isa", "frontend"},
 }
 MOST_LINES, MOST_FUNCTION_LINES = 400, 60

@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 
 from simtlab.cli.answer import BadInput
-from simtlab.lab.machines import POLICY_EXAMPLES, MachineChoice, PolicyChoice, read_policy, read_slot
 from simtlab.cli.plan import LaunchPlan, Plan, check_output
 from simtlab.cli.values import ArrayText, parse_size, parse_value
+from simtlab.lab.machines import POLICY_EXAMPLES, MachineChoice, PolicyChoice, read_policy, read_slot
 
 TOP_KEYS = ("source", "options", "include", "arrays", "launch", "outputs", "gpu", "set", "policies")
 LAUNCH_KEYS = ("kernel", "grid", "block", "shared", "args", "repeat")

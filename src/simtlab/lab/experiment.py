@@ -132,7 +132,8 @@ def policy_values(slot: str, chosen: PolicyChoice) -> dict[str, Any]:
     for name in chosen.parameters:
         if name not in defaults:
             raise ConfigError(f"policy '{chosen.name}' has no parameter '{name}'; it has: {', '.join(defaults) or 'none'}")
-    name, parameters = path.stem.replace("_", "-"), {**defaults, **chosen.parameters}
+    name = path.stem.replace("_", "-")
+    parameters: dict[str, Any] = {**defaults, **chosen.parameters}
     changed = {key: value for key, value in parameters.items() if value != defaults[key]}
     label = str(PolicyChoice(name, changed))  # the same however the parameters were given
     return {"name": name, "label": label, "sources": policy_digest(path), "parameters": parameters}

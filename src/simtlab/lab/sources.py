@@ -7,7 +7,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -44,10 +44,20 @@ def digest_of_files(files: Iterable[tuple[str, Path]]) -> str:
     """A digest of files under the names they are known by."""
     digest = hashlib.sha256()
     for name, path in sorted(files):
-        digest.update(f"{name}\0".encode())
-        with path.open("rb") as opened:
-            digest.update(hashlib.file_digest(opened, "sha256").digest())
+        digest.update(f"{name}\0{_contents(path, state_of(path))}\0".encode())
     return digest.hexdigest()[:16]
+
+
+def state_of(path: Path) -> tuple[int, ...]:
+    """What changes when a file does, so that a large sweep reads each file once."""
+    found = path.stat()
+    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+@lru_cache(4096)
+def _contents(path: Path, state: tuple[int, ...]) -> str:
+    with path.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 # Policies -------------------------------------------------------------------------------------------------------------
@@ -78,6 +88,11 @@ def policy_file(slot: str, name: str) -> Path:
 
 def policy_defaults(path: Path) -> dict[str, object]:
     """A policy's parameters with their defaults, read without running the file."""
+    return dict(_defaults(path, state_of(path)))
+
+
+@lru_cache(4096)
+def _defaults(path: Path, state: tuple[int, ...]) -> dict[str, object]:
     try:
         tree = ast.parse(path.read_bytes(), str(path))
     except SyntaxError as problem:
@@ -114,12 +129,17 @@ def headers_elsewhere(folder: Path) -> list[Path]:
     waiting = [path for suffix in ("*.cu", "*.cuh", "*.h") for path in folder.rglob(suffix)]
     while waiting:
         source = waiting.pop()
-        for name in INCLUDE.findall(source.read_text(errors="replace")):
+        for name in _includes(source, state_of(source)):
             header = (source.parent / name).resolve()
             if header.is_file() and folder.resolve() not in header.parents and header not in found:
                 found[header] = None
                 waiting.append(header)
     return list(found)
+
+
+@lru_cache(4096)
+def _includes(path: Path, state: tuple[int, ...]) -> list[str]:
+    return INCLUDE.findall(path.read_text(errors="replace"))
 
 
 def workload_digest(folder: Path) -> str:
@@ -144,11 +164,19 @@ def imported(path: Path) -> list[Path]:
     return list(found)
 
 
-def _imports(path: Path) -> Iterator[str]:
+def _imports(path: Path) -> tuple[str, ...]:
+    return _imports_of(path, state_of(path))
+
+
+@lru_cache(4096)
+def _imports_of(path: Path, state: tuple[int, ...]) -> tuple[str, ...]:
     try:
-        tree = ast.parse(path.read_bytes())
+        return tuple(_modules(ast.parse(path.read_bytes())))
     except SyntaxError:
-        return  # told when it is loaded, with its line
+        return ()  # told when it is loaded, with its line
+
+
+def _modules(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
             yield node.module

@@ -77,20 +77,24 @@ class Results:
 
     store: str | PathLike | None = None
     conditions: Sequence[Condition] = field(default_factory=tuple)
+    keys: frozenset[str] | None = None  # only these, where given
 
     def where(self, *conditions: str) -> Results:
         """Those of these results that fulfil more conditions: `.where("workload=BFS", "ipc>2")`."""
-        return Results(self.store, [*self.conditions, *map(parse_condition, conditions)])
+        return Results(self.store, [*self.conditions, *map(parse_condition, conditions)], self.keys)
 
     def __iter__(self) -> Iterator[Result]:
         """One result after another; a condition on something that no result has is an error."""
         in_sql = [c for c in self.conditions if c.operator == "=" and c.name in PLAIN_COLUMNS and isinstance(c.value, str)]
-        question = QUESTION + "".join(f" {'AND' if k else 'WHERE'} results.{c.name} = ?" for k, c in enumerate(in_sql))
+        demands = " AND ".join(f"results.{c.name} = ? COLLATE NOCASE" for c in in_sql)
+        question = f"{QUESTION} WHERE {demands}" if demands else QUESTION
         rest = [c for c in self.conditions if c not in in_sql]
         unknown = {c.name for c in rest}
         sample = None
         with Store(self.store, write=False) as store:
             for row in store.rows(question + " ORDER BY id", tuple(c.value for c in in_sql)):
+                if self.keys is not None and row[0] not in self.keys:
+                    continue
                 sample = result = _result(row)
                 unknown -= {name for name in unknown if result.value(name) is not None}
                 if all(condition.holds(result.value(condition.name)) for condition in rest):

@@ -1,0 +1,146 @@
+"""Run a sweep: hand out what is missing, store results as they come, try again what was lost with its worker."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from os import PathLike
+from typing import Any
+
+from simtlab.errors import SimtlabError
+from simtlab.lab.meanings import meanings
+from simtlab.lab.record import Failure
+from simtlab.lab.store.results import Results
+from simtlab.lab.store.store import Store
+from simtlab.lab.sweep.interrupts import Interrupts
+from simtlab.lab.sweep.sweep import Sweep
+from simtlab.lab.sweep.task import Outcome, Task, Watch, Workers
+
+MOST_TRIES = 3
+LOOK_SECONDS = 0.25  # between looks at Ctrl-C
+
+
+@dataclass
+class Summary:
+    """How a sweep went."""
+
+    done: int = 0
+    stored_before: int = 0
+    failures: list[Failure] = field(default_factory=list)
+    retries: int = 0
+    interrupted: bool = False
+    wall_seconds: float = 0.0
+    run_seconds: float = 0.0  # what the runs took, each on its own process
+
+
+class SweepFailed(SimtlabError):
+    """Some experiments of a sweep have failed; the others are stored."""
+
+    def __init__(self, summary: Summary):
+        self.summary = summary
+        shown = "\n".join(f"  {f.workload} {f.size}, {f.machine}: {f.error}" for f in summary.failures[:10])
+        more = f"\n  and {len(summary.failures) - 10} more" if len(summary.failures) > 10 else ""
+        super().__init__(f"{len(summary.failures)} experiments failed:\n{shown}{more}")
+
+
+class Loop:
+    """One sweep on its way through its workers."""
+
+    def __init__(self, sweep: Sweep, store: Store, workers: Workers, watch: Watch):
+        self.store, self.workers, self.watch = store, workers, watch
+        self.summary = Summary()
+        self._coming = self._missing(sweep)
+        self._again: deque[Task] = deque()
+        self._under_way = 0
+        self._explained = False  # whether the store has this version's meanings of counters
+
+    def run(self) -> Summary:
+        begin = time.monotonic()
+        try:
+            with Interrupts() as interrupts:
+                self._run(interrupts)
+        finally:
+            self.workers.stop()
+            self.summary.wall_seconds = time.monotonic() - begin
+        return self.summary
+
+    def _run(self, interrupts: Interrupts) -> None:
+        while interrupts.count < 2:
+            if interrupts.count and not self.summary.interrupted:
+                self.summary.interrupted = True
+                self.watch.stopping(self._under_way)
+            if not self.summary.interrupted:
+                self._hand_out()
+            if not self._under_way:
+                return
+            outcome = self.workers.wait(LOOK_SECONDS)
+            self.watch.tick(self._under_way)
+            if outcome is not None:
+                self._under_way -= 1
+                self._take_in(outcome)
+
+    def _missing(self, sweep: Sweep) -> Iterator[Task]:
+        """What the store lacks at the moment it is asked for: another sweep may be at work on the same store."""
+        for experiment in sweep.experiments():
+            key = experiment.key
+            if self.store.has(key):
+                self.summary.stored_before += 1
+            else:
+                yield Task(experiment, key)
+
+    def _hand_out(self) -> None:
+        while self._under_way < self.workers.places:
+            task = self._again.popleft() if self._again else next(self._coming, None)
+            if task is None:
+                return
+            self._under_way += 1
+            self.workers.start(task)
+            self.watch.started(task)
+
+    def _take_in(self, outcome: Outcome) -> None:
+        task, record = outcome.task, outcome.record
+        if record is not None:
+            self.store.add(record, None if self._explained else meanings())
+            self._explained = True
+            self.summary.done += 1
+            self.summary.run_seconds += record.seconds
+            self.watch.finished(record)
+        elif outcome.lost and task.attempt < MOST_TRIES:
+            self.summary.retries += 1
+            self._again.append(Task(task.experiment, task.key, task.attempt + 1))
+            self.watch.lost(task, outcome.lost)
+        else:
+            self._fail(outcome)
+
+    def _fail(self, outcome: Outcome) -> None:
+        task, experiment = outcome.task, outcome.task.experiment
+        error = outcome.error or f"tried {task.attempt} times, each time lost: the last time {outcome.lost}"
+        finished = datetime.now(UTC).isoformat(timespec="seconds")
+        name = experiment.program().name
+        failure = Failure(task.key, name, experiment.size, str(experiment.machine), error, task.attempt, outcome.host, finished)
+        self.store.add_failure(failure)
+        self.summary.failures.append(failure)
+        self.watch.failed(failure)
+
+
+def run_to_results(
+    sweep: Sweep, store: str | PathLike | None, processes: int | None, dask: str | None, **options: Any
+) -> Results:
+    """Run a sweep from Python: what is missing is run, and its results are given."""
+    from simtlab.lab.sweep.workers import open_workers
+
+    with ExitStack() as stack:
+        opened = stack.enter_context(Store(store))
+        missing = any(not opened.has(experiment.key) for experiment in sweep.experiments())
+        if missing:
+            workers = stack.enter_context(open_workers(processes, dask, **options))
+            summary = Loop(sweep, opened, workers, Watch()).run()
+            if summary.interrupted:
+                raise KeyboardInterrupt
+            if summary.failures:
+                raise SweepFailed(summary)
+    return Results(store, keys=frozenset(experiment.key for experiment in sweep.experiments()))
