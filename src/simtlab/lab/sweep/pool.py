@@ -15,6 +15,7 @@ from simtlab.lab.sweep.process import WorkerProcess
 from simtlab.lab.sweep.task import Outcome, Task
 
 PATIENCE_SECONDS = 1800.0  # without a sign of life; making and checking a large input gives none
+START_SECONDS = 1200.0  # until a process is ready: it may have to compile the machine, or wait for another that does
 MOST_FALSE_STARTS = 3  # processes in a row that die before they are ready: then something is wrong with all of them
 
 
@@ -74,8 +75,9 @@ class Pool:
 
     def _end_silent_workers(self) -> None:
         for worker in self._busy:
-            if worker.silent_for() > self.patience_seconds:
-                worker.end(f"it showed no sign of life for {self.patience_seconds:g} seconds")
+            limit = self.patience_seconds if worker.ready else max(self.patience_seconds, START_SECONDS)
+            if worker.silent_for() > limit:
+                worker.end(f"it showed no sign of life for {limit:g} seconds")
 
     def _heard(self, worker: WorkerProcess, message: Any) -> Outcome | None:
         """What a worker's message means for its task, if anything."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from simtlab.lab.errors import StudyError
 from simtlab.lab.experiment import Experiment
-from simtlab.lab.machines import POLICY_EXAMPLES, MachineChoice, read_policy, read_slot
+from simtlab.lab.machines import POLICY_EXAMPLES, SLOTS, MachineChoice, read_policy, read_slot
 
 if TYPE_CHECKING:
     from simtlab.lab.store.results import Results
@@ -127,12 +127,16 @@ def values_of(name: str, value: Axis) -> list[Any]:
     found = list(value) if isinstance(value, list | tuple | range) else [value]
     if not found:
         raise StudyError(f"the axis '{name}' has no values")
-    kinds: dict[str, tuple[type, ...]] = {"workloads": (str,), "size": (str,), "gpu": (str,), "seed": (int,)}
-    wanted = kinds.get(name)
     for one in found:
-        if wanted and (not isinstance(one, wanted) or isinstance(one, bool)):
-            raise StudyError(f"{name} is {one!r}; it must be {'a whole number' if wanted == (int,) else 'a text'}")
+        if name == "seed" and (not isinstance(one, int) or isinstance(one, bool) or one < 0):
+            raise StudyError(f"seed is {one!r}; it must be a whole number, at least 0")
+        if _is_text(name) and not isinstance(one, str):
+            raise StudyError(f"{name} is {one!r}; it must be a text")
     return found
+
+
+def _is_text(name: str) -> bool:
+    return name in ("workloads", "size", "gpu", *SLOTS) or name.startswith("input.")
 
 
 def slot_named(name: str) -> str:
