@@ -94,7 +94,7 @@ def test_a_large_sweep_is_never_held_as_a_whole():
 )  # fmt: skip
 def test_what_is_wrong_is_named_before_anything_runs(written, change, message):
     path = written(STUDY.replace(*change))
-    with pytest.raises(StudyError, match="study.toml") as caught:
+    with pytest.raises(StudyError, match=r"study\.toml") as caught:
         read_study(path)
     assert message in str(caught.value)
 

@@ -141,6 +141,31 @@ def sweep(
 
 
 @app.command()
+def paper(
+    name: Annotated[str, typer.Argument(help="The study: `simtlab list papers` shows them.")],
+    size: Annotated[str | None, typer.Option(metavar="SIZE", help="Of the workloads: tiny, small or paper.")] = None,
+    only: Annotated[list[str] | None, typer.Option(metavar="FIGURE", help="Only this figure. May be repeated.")] = None,
+    gpu: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Another machine, beside the study's own: a preset or a .toml file. May be repeated."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where to write; a folder of the study's name if left out.")
+    ] = None,
+    store: Stores = None,
+    processes: Processes = None,
+    dask: Dask = None,
+    patience: Patience = None,
+    json: Json = False,
+) -> None:
+    """Run a paper's experiments and write its figures and tables, ours beside the paper's."""
+    from simtlab.cli.paper import run_study
+    from simtlab.cli.sweep import Place
+
+    answer(lambda: run_study(name, size, only or [], gpu or [], out, Place(store, processes, dask, patience)), json)
+
+
+@app.command()
 def results(
     key: Annotated[str | None, typer.Argument(help="The first letters of a result's key: show that one.")] = None,
     where: Annotated[
@@ -214,3 +239,11 @@ def list_policies(json: Json = False) -> None:
     from simtlab.cli.machine_lists import list_policies
 
     answer(list_policies, json)
+
+
+@lists.command("papers")
+def list_papers(json: Json = False) -> None:
+    """Print the studies that `simtlab paper` can carry out, with their figures."""
+    from simtlab.cli.paper import list_papers
+
+    answer(list_papers, json)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from simtlab.lab.record import Failure, Record
     from simtlab.lab.sweep.loop import Summary
     from simtlab.lab.sweep.plan import Plan
-    from simtlab.lab.sweep.sweep import Sweep
+    from simtlab.lab.sweep.sweep import Experiments
 
 LINE_SECONDS = 10.0  # between lines of progress where there is no terminal
 
@@ -55,7 +55,7 @@ def sweep_file(file: Path, place: Place, only_plan: bool) -> Answer:
     return answer
 
 
-def carry_out(sweep: Sweep, place: Place) -> SweepAnswer:
+def carry_out(sweep: Experiments, place: Place) -> SweepAnswer:
     """Run what is missing of a sweep, telling how it goes on stderr."""
     from simtlab.lab.store.store import Store
     from simtlab.lab.sweep.loop import Loop, Summary

@@ -17,7 +17,7 @@ from simtlab.lab.record import Failure
 from simtlab.lab.store.results import Results
 from simtlab.lab.store.store import Store
 from simtlab.lab.sweep.interrupts import Interrupts
-from simtlab.lab.sweep.sweep import Sweep
+from simtlab.lab.sweep.sweep import Experiments, Sweep
 from simtlab.lab.sweep.task import Outcome, Task, Watch, Workers
 
 MOST_TRIES = 3
@@ -50,7 +50,7 @@ class SweepFailed(SimtlabError):
 class Loop:
     """One sweep on its way through its workers."""
 
-    def __init__(self, sweep: Sweep, store: Store, workers: Workers, watch: Watch):
+    def __init__(self, sweep: Experiments, store: Store, workers: Workers, watch: Watch):
         self.store, self.workers, self.watch = store, workers, watch
         self.summary = Summary()
         self._coming = self._missing(sweep)
@@ -83,7 +83,7 @@ class Loop:
                 self._under_way -= 1
                 self._take_in(outcome)
 
-    def _missing(self, sweep: Sweep) -> Iterator[Task]:
+    def _missing(self, sweep: Experiments) -> Iterator[Task]:
         """What the store lacks at the moment it is asked for: another sweep may be at work on the same store."""
         for experiment in sweep.experiments():
             key = experiment.key

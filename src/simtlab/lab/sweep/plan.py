@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from simtlab.lab.store.store import Store
-from simtlab.lab.sweep.sweep import Sweep
+from simtlab.lab.sweep.sweep import Experiments
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Plan:
         return self.total - self.stored
 
 
-def make_plan(sweep: Sweep, store: Store) -> Plan:
+def make_plan(sweep: Experiments, store: Store) -> Plan:
     """Look every experiment up. An error if one of them cannot be."""
     total, stored, missing = 0, 0, Counter[tuple[str, str]]()
     for experiment in sweep.experiments():

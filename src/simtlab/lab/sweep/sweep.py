@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from math import prod
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from simtlab.lab.errors import StudyError
 from simtlab.lab.experiment import Experiment
@@ -24,6 +24,12 @@ if TYPE_CHECKING:
     from simtlab.lab.store.results import Results
 
 Axis = Any  # a value, or a list of them
+
+
+class Experiments(Protocol):
+    """What can be swept: experiments, one after another, the same ones each time it is asked."""
+
+    def experiments(self) -> Iterator[Experiment]: ...
 
 
 @dataclass(frozen=True)
