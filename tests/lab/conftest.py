@@ -124,7 +124,7 @@ def simtlab(*arguments: object, **options) -> subprocess.CompletedProcess:
 def start(*arguments: object, **options) -> subprocess.Popen:
     """Start the command line and leave it running."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen([*PROGRAM, *map(str, arguments)], env=ENVIRONMENT, **{**pipes, **options})
+    return subprocess.Popen([*PROGRAM, *map(str, arguments)], **{"env": ENVIRONMENT, **pipes, **options})
 
 
 def everything(store: Path) -> dict[str, tuple]:

@@ -145,3 +145,37 @@ def test_files_that_cannot_travel_are_named(program, tmp_path):
     (program / "kernel.cu").write_text('#include "../common.h"\n' + (program / "kernel.cu").read_text())
     with pytest.raises(StudyError, match="which lies outside its folder"):
         pack_parcel(Experiment(str(program), "tiny", MachineChoice("gtx480")))
+
+
+# Slurm ----------------------------------------------------------------------------------------------------------------
+
+SBATCH = '#!/bin/bash\nsetsid bash "$1" >/dev/null 2>&1 &\necho $! > "$(dirname "$0")/job"\necho "Submitted batch job 17"\n'
+SCANCEL = '#!/bin/bash\nkill -- -$(cat "$(dirname "$0")/job")\n'
+
+
+def test_slurm_jobs_are_submitted_and_cancelled(study, store, tmp_path):
+    """A stand-in for Slurm's two commands runs the job script here; all else is dask-jobqueue's own."""
+    commands = tmp_path / "bin"
+    commands.mkdir()
+    for name, text in (("sbatch", SBATCH), ("scancel", SCANCEL)):
+        (commands / name).write_text(text)
+        (commands / name).chmod(0o755)
+    settings = {"DASK_JOBQUEUE__SLURM__CORES": "1", "DASK_JOBQUEUE__SLURM__MEMORY": "2GB", "DASK_JOBQUEUE__SLURM__INTERFACE": "lo"}
+    environment = {**ENVIRONMENT, **settings, "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}"}
+    running = start("sweep", study(2), "--store", store, "--dask", "slurm", "--processes", 1, env=environment, cwd=tmp_path)
+    out, err = running.communicate(timeout=120)
+    assert running.returncode == 0, err
+    assert "2 run and stored" in out
+    job = int((commands / "job").read_text())
+    for _ in range(100):
+        if not Path(f"/proc/{job}").exists():
+            return
+        time.sleep(0.1)
+    raise AssertionError("the job goes on after the sweep")
+
+
+def test_a_slurm_job_without_a_size_is_told(study, store, tmp_path):
+    done = simtlab("sweep", study(1), "--store", store, "--dask", "slurm", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "dask-jobqueue cannot start a cluster" in done.stderr
+    assert "jobqueue.yaml" in done.stderr

@@ -77,6 +77,19 @@ def test_a_killed_worker_costs_a_retry_and_changes_no_result(sweep, store, tmp_p
     assert everything(store) == everything(tmp_path / "undisturbed.sqlite")
 
 
+def test_a_process_is_replaced_after_many_runs(sweep, store, monkeypatch):
+    monkeypatch.setattr("simtlab.lab.sweep.pool.RUNS_A_PROCESS", 2)
+    used = set()
+
+    class Note(Watch):
+        def started(self, task):
+            used.update(worker.process.pid for worker in pool._busy)
+
+    pool = Pool(1)
+    summary = run(sweep(3), store, pool, Note())
+    assert (summary.done, summary.retries, len(used)) == (3, 0, 2)
+
+
 def test_a_run_that_kills_every_worker_fails_after_three_tries_and_the_rest_goes_on(sweep, store, program):
     definition = program / "workload.py"
     definition.write_text(definition.read_text() + "\n\nimport os, signal\nplain = run\n\n\ndef run(launcher, data):\n"

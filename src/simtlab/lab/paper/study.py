@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 from simtlab.lab.errors import StudyError
@@ -96,10 +97,28 @@ def studies() -> list[str]:
 
 
 def load_study(name: str) -> Study:
-    """A study by its name."""
+    """A study by its name, or by the path of its file."""
+    if name.endswith(".py"):
+        return _study_in(Path(name))
     known = studies()
     if name.lower() not in known:
         near = get_close_matches(name.lower(), known, 1, 0.5)
         hint = f"did you mean '{near[0]}'? " if near else ""
-        raise StudyError(f"there is no study '{name}'; {hint}there are: {', '.join(known)}")
+        raise StudyError(f"there is no study '{name}'; {hint}there are: {', '.join(known)}; a file's name ends in .py")
     return import_module(f"simtlab.lab.papers.{name.lower().replace('-', '_')}").STUDY
+
+
+def _study_in(path: Path) -> Study:
+    """The `STUDY` of a file outside the package."""
+    specification = spec_from_file_location(f"simtlab_study_{path.stem}", path)
+    if not path.is_file() or specification is None or specification.loader is None:
+        raise StudyError(f"there is no study in {path}: it must be a Python file with a STUDY")
+    module = module_from_spec(specification)
+    try:
+        specification.loader.exec_module(module)
+    except Exception as error:
+        raise StudyError(f"{path}: {type(error).__name__}: {error}") from error
+    study = getattr(module, "STUDY", None)
+    if not isinstance(study, Study):
+        raise StudyError(f"{path} has no STUDY, a simtlab.lab.paper.study.Study")
+    return study

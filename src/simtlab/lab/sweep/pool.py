@@ -16,6 +16,7 @@ from simtlab.lab.sweep.task import Outcome, Task
 
 PATIENCE_SECONDS = 1800.0  # without a sign of life; making and checking a large input gives none
 START_SECONDS = 1200.0  # until a process is ready: it may have to compile the machine, or wait for another that does
+RUNS_A_PROCESS = 200  # then a fresh one: compiled hooks are never unloaded, and outside code may leak as well
 MOST_FALSE_STARTS = 3  # processes in a row that die before they are ready: then something is wrong with all of them
 
 
@@ -96,7 +97,11 @@ class Pool:
         if kind not in ("done", "failed") or worker not in self._busy:
             return None
         task = self._busy.pop(worker)
-        self._idle.append(worker)
+        worker.runs += 1
+        if worker.runs < RUNS_A_PROCESS:
+            self._idle.append(worker)
+        else:
+            worker.leave()
         host = platform.node()
         return Outcome(task, record=value, host=host) if kind == "done" else Outcome(task, error=value, host=host)
 

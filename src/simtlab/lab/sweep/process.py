@@ -35,6 +35,7 @@ class WorkerProcess:
         )  # fmt: skip
         self.last_sign = time.monotonic()
         self.ready = False
+        self.runs = 0
         self.ended_by_us = ""
         threading.Thread(target=self._listen, args=(tell,), daemon=True).start()
 

@@ -6,6 +6,7 @@ never outlives the process that started it.
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import sys
@@ -31,10 +32,12 @@ def main() -> None:
     from simtlab.lab.ready import load_machine_once
 
     load_machine_once()
+    gc.freeze()  # what was loaded stays; looking through it after every run would take long
     send(out, ("ready", digest))
     while True:
         experiment, key = inbox.get()
         send(out, serve(experiment, key, out))
+        gc.collect()  # a GPU's memory is in reference cycles
 
 
 def listen(source: BinaryIO, inbox: SimpleQueue[Any]) -> None:

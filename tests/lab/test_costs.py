@@ -1,0 +1,112 @@
+"""What a sweep costs besides its runs: little time, and no memory that grows with their number."""
+
+import os
+import time
+import tracemalloc
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import simtlab as sl
+from simtlab.lab.carry_out import carry_out
+from simtlab.lab.record import Record
+from simtlab.lab.store.results import results
+from simtlab.lab.store.store import Store
+from simtlab.lab.sweep.loop import Loop
+from simtlab.lab.sweep.pool import Pool, usual_processes
+from simtlab.lab.sweep.task import Outcome, Task, Watch
+
+TWO_CORES = pytest.mark.skipif(usual_processes() < 2, reason="needs two cores")
+
+
+class Meter(Watch):
+    """Notes the time and this process's memory at every result."""
+
+    def __init__(self):
+        self.times, self.seconds, self.kilobytes = [], [], []
+
+    def finished(self, record: Record) -> None:
+        self.times.append(time.monotonic())
+        self.seconds.append(record.seconds)
+        status = Path("/proc/self/status").read_text()
+        self.kilobytes.append(int(status.split("VmRSS:")[1].split()[0]))
+
+
+def tiny_runs(count: int) -> sl.Sweep:
+    """Runs of two programs of the package at size tiny."""
+    return sl.Sweep(["MM", "CP"], "tiny", "caps-gtx480", seed=list(range(count // 2)))
+
+
+def timed(sweep: sl.Sweep, store: Path, processes: int):
+    meter = Meter()
+    with Store(store) as opened, Pool(processes) as pool:
+        return Loop(sweep, opened, pool, meter).run(), meter
+
+
+def test_between_runs_a_worker_waits_for_less_than_a_tenth_of_the_time(store):
+    """From the first result on, so that starting the process, which costs the same for any number of runs, does not count."""
+    summary, meter = timed(tiny_runs(16), store, 1)
+    assert summary.done == 16
+    wall, inside = meter.times[-1] - meter.times[0], sum(meter.seconds[1:])
+    assert inside > 0.9 * wall, f"{inside:.2f} of {wall:.2f} s"
+
+
+@pytest.mark.slow
+@TWO_CORES
+def test_a_sweep_of_200_tiny_runs_spends_under_a_tenth_of_its_time_outside_them(store):
+    summary, meter = timed(tiny_runs(200), store, 2)
+    assert summary.done == 200
+    share = summary.run_seconds / (2 * summary.wall_seconds)
+    print(f"{share:.1%} of {summary.wall_seconds:.1f} s on two processes inside the runs")
+    assert share > 0.9
+    assert meter.kilobytes[-1] - meter.kilobytes[50] < 4096
+
+
+@pytest.mark.slow
+@TWO_CORES
+def test_two_processes_are_at_least_1_7_times_as_fast_as_one(tmp_path):
+    one, _ = timed(tiny_runs(80), tmp_path / "one.sqlite", 1)
+    two, _ = timed(tiny_runs(80), tmp_path / "two.sqlite", 2)
+    ratio = one.wall_seconds / two.wall_seconds
+    print(f"{one.wall_seconds:.1f} s on one process, {two.wall_seconds:.1f} s on two: {ratio:.2f} times")
+    assert ratio > 1.7
+
+
+class Instant:
+    """Workers that need no time: every experiment has the same result under its own key."""
+
+    places = 4
+
+    def __init__(self, pattern: Record):
+        self.pattern, self.waiting = pattern, []
+
+    def start(self, task: Task) -> None:
+        self.waiting.append(task)
+
+    def wait(self, seconds: float) -> Outcome:
+        task = self.waiting.pop(0)
+        return Outcome(task, record=replace(self.pattern, key=task.key))
+
+    def stop(self) -> None:
+        pass
+
+
+def test_the_memory_of_a_sweep_does_not_grow_with_its_runs(sweep, store):
+    pattern = carry_out(next(sweep(1).experiments()))
+    assert sum(map(len, pattern.tables.values())) > 500
+    held: list[int] = []
+
+    class Scale(Watch):
+        def finished(self, record: Record) -> None:
+            held.append(tracemalloc.get_traced_memory()[0])
+
+    tracemalloc.start()
+    try:
+        with Store(store) as opened:
+            summary = Loop(sweep(1500), opened, Instant(pattern), Scale()).run()
+    finally:
+        tracemalloc.stop()
+    assert summary.done == len(results(store)) == 1500
+    assert held[-1] - held[300] < 200_000  # the 1200 records are more than 10 MB
+    assert os.path.getsize(store) > 1_000_000
