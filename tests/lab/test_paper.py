@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from simtlab.lab.errors import StudyError
-from simtlab.lab.paper.charts import Chart, normalised
+from simtlab.lab.paper.charts import Chart, normalised, speedups
 from simtlab.lab.paper.drawing import draw
 from simtlab.lab.paper.study import load_study, studies
 from simtlab.lab.papers import schedulers
@@ -29,7 +29,7 @@ def runs(setting):
 
 
 def chart(found):
-    values = tabulate(found, "rounds", "warp_scheduler", lambda result: result.plain["cycles"], ROUNDS, SCHEDULERS)
+    values = tabulate(found, "rounds", "warp_scheduler", "cycles", ROUNDS, SCHEDULERS)
     groups = [str(k) for k in ROUNDS]
     return Chart(groups, values, "cycles", kind="lines", group_label="rounds", means={"mean": groups}, form=",.0f")
 
@@ -138,6 +138,7 @@ def test_means_are_over_all_members_or_not_at_all():
     assert chart.value("x", "all") is None
     assert chart.values("x") == [1.0, 4.0, None, pytest.approx(2.0), None]
     assert normalised({"x": [2.0, None], "y": [4.0, 1.0]}, to="x") == {"x": [1.0, None], "y": [2.0, None]}
+    assert speedups({"x": [8.0, 4.0, None], "y": [None, 1.0, 2.0]}) == {"x": [1.0, 2.0, None], "y": [None, None, None]}
 
 
 @pytest.mark.parametrize("kind", ["bars", "stacked", "lines"])

@@ -61,13 +61,19 @@ class Chart:
         return {"kind": self.kind, "label": self.label, "groups": self.all_groups(), "means": list(self.means), "values": values}
 
 
+Choice = str | Callable[[Result], Any]  # a name as `simtlab results --where` has it, or a function of the result
+
+
 def tabulate(
-    results: Iterable[Result], group: str, series: str, value: Callable[[Result], Number], groups: Sequence[str],
-    names: Sequence[str],
-) -> dict[str, list[Number]]:  # fmt: skip
-    """Values of results by two of their choices: `tabulate(found, "workload", "warp_scheduler", ipc, PROGRAMS, SCHEDULERS)`."""
-    found = {(str(result.value(series)), str(result.value(group))): value(result) for result in results}
-    return {name: [found.get((str(name), str(one))) for one in groups] for name in names}
+    results: Iterable[Result], group: Choice, series: Choice, value: Choice, groups: Sequence[Any], names: Sequence[Any]
+) -> dict[str, list[Number]]:
+    """Values of results by two of their choices: `tabulate(found, "workload", "warp_scheduler", "ipc", PROGRAMS, SCHEDULERS)`."""
+    found = {(str(_of(result, series)), str(_of(result, group))): _of(result, value) for result in results}
+    return {str(name): [found.get((str(name), str(one))) for one in groups] for name in names}
+
+
+def _of(result: Result, choice: Choice) -> Any:
+    return result.value(choice) if isinstance(choice, str) else choice(result)
 
 
 def normalised(series: Mapping[str, Sequence[Number]], to: str) -> dict[str, list[Number]]:
@@ -76,3 +82,8 @@ def normalised(series: Mapping[str, Sequence[Number]], to: str) -> dict[str, lis
         name: [a / b if a is not None and b else None for a, b in zip(values, series[to], strict=True)]
         for name, values in series.items()
     }
+
+
+def speedups(cycles: Mapping[str, Sequence[Number]]) -> dict[str, list[Number]]:
+    """How much faster each step of a series is than its first."""
+    return {name: [row[0] / one if row[0] and one else None for one in row] for name, row in cycles.items()}

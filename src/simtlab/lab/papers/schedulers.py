@@ -20,7 +20,7 @@ def runs(setting: Setting) -> list[Sweep]:
 
 
 def ipc(found: Sequence[Result]) -> Chart:
-    values = tabulate(found, "workload", "warp_scheduler", lambda result: result.plain["ipc"], PROGRAMS, SCHEDULERS)
+    values = tabulate(found, "workload", "warp_scheduler", "ipc", PROGRAMS, SCHEDULERS)
     return Chart(PROGRAMS, values, "IPC (warp instructions a core cycle)")
 
 
