@@ -15,10 +15,10 @@ MAY_IMPORT = {
     "program": {"frontend", "isa", "compiled"},
     "execute": {"program", "isa", "compiled"},
     "machine": {"execute", "program", "isa", "compiled", "policies"},
-    "policies": {"machine", "compiled"},
-    "host": {"machine", "execute", "program", "isa", "frontend"},
+    "policies": {"machine", "execute", "compiled"},
+    "host": {"machine", "policies", "execute", "program", "isa", "frontend"},
     "workloads": {"host", "frontend"},
-    "lab": {"workloads", "host", "machine", "program"},
+    "lab": {"workloads", "host", "machine", "policies", "program"},
     "cli": {"lab", "workloads", "host", "machine", "policies", "execute", "program", "isa", "frontend"},
 }
 MOST_LINES, MOST_FUNCTION_LINES = 400, 60

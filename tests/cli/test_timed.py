@@ -13,10 +13,11 @@ import pytest
 
 import simtlab as sl
 from simtlab.cli.answer import FAULT, answer
-from simtlab.lab.machines import MachineChoice, PolicyChoice, choose
+from simtlab.lab.machines import MachineChoice, choose
 from simtlab.machine import machine
 from simtlab.machine.counters import COUNTERS
 from simtlab.machine.machine import Interrupted
+from simtlab.policies.choice import PolicyChoice
 from tests.cli.conftest import ENVIRONMENT, PROGRAM, SAXPY, SAXPY_ARGUMENTS, invoke, refused, subprocess_run
 
 LAUNCH = ["run", SAXPY, "--grid", 4, "--block", 256, *SAXPY_ARGUMENTS]
@@ -133,7 +134,7 @@ def test_set_and_policy_reach_the_machine():
     assert found["occupancy"] == [{"kernel": "saxpy", "ctas": 1, "limited_by": "CTA slots"}]
     assert found["set"] == {"core.max_ctas": 1}
     assert found["policies"] == {"warp_scheduler": {"name": "two-level", "parameters": {"active_warps": 2}}}
-    gpu = sl.Gpu("caps-gtx480", warp_scheduler="two-level", policy_parameters={"active_warps": 2}, set={"core.max_ctas": 1})
+    gpu = sl.Gpu("caps-gtx480", warp_scheduler="two-level,active_warps=2", set={"core.max_ctas": 1})
     assert found["cycles"] == launched(gpu).cycles
     assert found["cycles"] != timing()["cycles"]
 

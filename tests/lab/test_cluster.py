@@ -13,9 +13,10 @@ import pytest
 
 from simtlab.lab.errors import StudyError
 from simtlab.lab.experiment import Experiment
-from simtlab.lab.machines import MachineChoice, PolicyChoice
+from simtlab.lab.machines import MachineChoice
 from simtlab.lab.store.results import results
 from simtlab.lab.sweep.parcel import pack_parcel, unpack_parcel
+from simtlab.policies.choice import PolicyChoice
 from simtlab.storage import PACKAGE
 from tests.lab.conftest import ENVIRONMENT, everything, simtlab, start
 

@@ -10,7 +10,8 @@ import pytest
 
 from simtlab.errors import SimtlabError
 from simtlab.lab.experiment import Experiment
-from simtlab.lab.machines import MachineChoice, PolicyChoice
+from simtlab.lab.machines import MachineChoice
+from simtlab.policies.choice import PolicyChoice
 from simtlab.storage import PACKAGE
 
 
@@ -20,7 +21,8 @@ def experiment(workload="BFS", size="tiny", gpu="caps-gtx480", changes=None, sch
 
 
 def test_what_is_left_out_and_what_is_said_to_be_usual_are_the_same():
-    assert experiment().key == experiment(scheduler=PolicyChoice("lrr")).key
+    assert experiment(gpu="v100").key == experiment(gpu="v100", scheduler=PolicyChoice("lrr")).key
+    assert experiment().key == experiment(scheduler=PolicyChoice("two-level")).key  # what the preset has
     assert experiment().key == experiment(changes={"l1d.ways": 4}).key
     named = experiment(scheduler=PolicyChoice("two-level", {"active_warps": 8}))
     assert named.key == experiment(scheduler=PolicyChoice("two-level")).key
@@ -94,7 +96,8 @@ def test_an_input_file_counts_by_its_contents(tmp_path):
 KEYS = """
 import json, sys
 from simtlab.lab.experiment import Experiment
-from simtlab.lab.machines import MachineChoice, PolicyChoice
+from simtlab.lab.machines import MachineChoice
+from simtlab.policies.choice import PolicyChoice
 runs = [(w, s) for w in ("BFS", "CNV") for s in ("lrr", "gto")]
 print(json.dumps({f"{w} {s}": Experiment(w, "tiny", MachineChoice("caps-gtx480", {}, {"warp_scheduler": PolicyChoice(s)})).key
                   for w, s in runs}))
@@ -150,6 +153,7 @@ def test_a_change_counts_for_the_runs_that_depend_on_it(copy_of_simtlab, file, c
         (experiment(gpu="gtx48"), "did you mean gtx480"),
         (experiment(scheduler=PolicyChoice("gtoo")), "did you mean 'gto'"),
         (experiment(scheduler=PolicyChoice("gto", {"depth": 3})), "has no parameter 'depth'"),
+        (experiment(scheduler=PolicyChoice("two-level", {"active_warps": 2.5})), "allowed is a whole number"),
         (experiment(changes={"l1d.wayz": 3}), "did you mean l1d.ways"),
         (experiment(size="huge"), "its sizes are tiny, small, paper"),
         (experiment(parameters={"nodez": 3}), "has no parameter 'nodez'"),

@@ -240,15 +240,16 @@ def test_on_a_full_disk_every_result_reported_as_stored_is_there(store):
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
-def test_two_processes_write_to_one_store_at_once(store):
+def test_two_processes_make_and_write_the_same_stores_at_once(store):
     writer = (
         "import sys\nfrom simtlab.lab.store.store import Store\nfrom tests.lab.test_store import record\n"
-        "with Store(sys.argv[1]) as opened:\n    for k in range(100): opened.add(record(f'{k:04}'))\n"
+        "for n in range(30):\n    with Store(f'{sys.argv[1]}{n}') as opened:\n"
+        "        for k in range(10): opened.add(record(f'{k:04}'))\n"
     )
     environment = {**ENVIRONMENT, "PYTHONPATH": f"{ENVIRONMENT['PYTHONPATH']}{os.pathsep}{Path(__file__).parents[2]}"}
     running = [subprocess.Popen([sys.executable, "-c", writer, store], env=environment) for _ in range(2)]
     assert [process.wait(60) for process in running] == [0, 0]
-    assert len(results(store)) == 100
+    assert [len(results(f"{store}{n}")) for n in range(30)] == [10] * 30
 
 
 def test_a_writer_killed_in_mid_transaction_leaves_what_was_committed(store):

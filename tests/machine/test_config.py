@@ -96,7 +96,7 @@ def test_dyncta_table_i():
     assert (l1d.bytes, l1d.ways, l1d.line_bytes, l1d.mshr_entries) == (32768, 8, 64, 64)
     assert [(cache.bytes, cache.ways, cache.line_bytes) for cache in (machine.l1t, machine.l1c)] == [(8192, 4, 64)] * 2
     assert (l2.bytes, l2.line_bytes, l2.ways, l2.slices) == (262144, 64, 16, 8)
-    assert machine.dispatch.order == "load-balanced"
+    assert machine.policies.cta_dispatch == "load-balanced"
     assert (network.kind, core.cores_per_cluster, machine.clocks.network_mhz) == ("crossbar", 3, 650)
     assert (network.flit_bytes, network.virtual_channels, network.buffer_flits) == (16, 4, 4)
     assert (network.routing_delay_cycles, network.channel_latency_cycles, network.input_speedup) == (2, 2, 2)

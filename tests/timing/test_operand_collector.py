@@ -32,14 +32,15 @@ def timing():
         row["destinations"], row["sources"] = 1, len(sources)
         row["destination"][0] = destination
         row["source"][: len(sources)] = sources
-    return table[0]
+    return table
 
 
 def issue(core, timing, warp: int, instruction: int) -> None:
     number = new_op(core)
     op = core.ops[number]
     op.slot, op.pc, op.unit, op.state = warp, instruction, Unit.SP, OpState.COLLECTING
-    row = timing.row[instruction]
+    row = timing[0].row[instruction]
+    core.slots[warp].timing = timing.ctypes.data
     reserve(core, row, warp)
     core.slots[warp].in_flight += 1
     core.slots[warp].collecting += 1
@@ -52,8 +53,8 @@ def test_banks_are_read_and_written_in_the_cycles_of_figure_3_17(machine, timing
     read, written = {}, {}
     for cycle in range(7):
         gpu.cycle = cycle
-        write_back(gpu, core, timing)
-        dispatch(core, timing, cycle)
+        write_back(gpu, core)
+        dispatch(core, cycle)
         read_operands(core, cycle)
         read[cycle] = set(np.flatnonzero(core.bank_read[0, :4] == cycle).tolist())
         written[cycle] = set(np.flatnonzero(core.bank_written[0, :4] == cycle).tolist())

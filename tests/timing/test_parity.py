@@ -12,7 +12,7 @@ import pytest
 
 import simtlab as sl
 from simtlab.machine.config import load, presets
-from simtlab.policies.hook import available
+from simtlab.policies.load import available
 from tests.execute import test_surfaces
 from tests.execute.recorded_images import surface_kernel, surfaces
 from tests.hardware.test_programs import BLOCKS, PROGRAMS, THREADS, WORDS, describe, recorded

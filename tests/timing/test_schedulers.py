@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import simtlab as sl
-from simtlab.policies import hook
+from simtlab.policies import hook, load
 from tests.timing.machines import kernel, loop, one_core
 
 LOGGED = """
@@ -28,7 +28,7 @@ LONG_BUFFER = {"issue.instruction_buffer_entries": 8, "issue.decode_width": 8}
 
 def run(folder: Path, policy: str, body: str, warps: int, changes: dict | None = None, limit: int = 8) -> list[dict]:
     """Run a policy that keeps a log; for each scheduler: the sets it was asked to pick from, its picks, its active set."""
-    text = (hook.FOLDER / "warp_scheduler" / f"{policy}.py").read_text()
+    text = (load.FOLDER / "warp_scheduler" / f"{policy}.py").read_text()
     held = "own.active" if policy == "two_level" else "np.uint64(0)"
     path = folder / f"{policy}.py"
     path.write_text(text.replace('"warps": 8', f'"warps": {limit}') + LOGGED.replace("HELD", held))
@@ -36,7 +36,7 @@ def run(folder: Path, policy: str, body: str, warps: int, changes: dict | None =
     array = device.zeros(1 << 16, "u4")
     kernel(device, f"ld.param.u64 %d1, [a];\nmov.u32 %r1, %tid.x;\n{body}")(1, 32 * warps, [array, array])
     logs = []
-    for own in device.machine._own[: device.machine.config.issue.schedulers]:
+    for own in device.machine._own["warp_scheduler"][: device.machine.config.issue.schedulers]:
         n = int(own.count)
         assert 0 < n < 8192
         logs.append({"asked": [int(m) for m in own.asked[:n]], "given": own.given[:n].tolist(), "held": own.held[:n]})
@@ -80,7 +80,7 @@ def test_loose_round_robin_takes_the_next_ready_warp(tmp_path):
 
 
 def test_oldest_first_leaves_a_warp_for_an_older_one(tmp_path):
-    path = hook.FOLDER / "warp_scheduler" / "oldest.py"
+    path = load.FOLDER / "warp_scheduler" / "oldest.py"
     assert "state" not in path.read_text()  # nothing to log into: look at the machine's cycles instead
     device = sl.Gpu(one_core(), warp_scheduler="oldest", memory_bytes=1 << 26)
     array = device.zeros(64, "u4")

@@ -4,7 +4,7 @@ import pytest
 
 import simtlab as sl
 from simtlab.host.module import plain_name
-from simtlab.policies.hook import available
+from simtlab.policies.load import available
 from simtlab.workloads.measured import stored
 
 MACHINE = "caps-gtx480"

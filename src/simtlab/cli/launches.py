@@ -25,7 +25,8 @@ import numpy as np
 from simtlab.cli.answer import BadInput
 from simtlab.cli.plan import LaunchPlan, Plan, check_output
 from simtlab.cli.values import ArrayText, parse_size, parse_value
-from simtlab.lab.machines import POLICY_EXAMPLES, MachineChoice, PolicyChoice, read_policy, read_slot
+from simtlab.lab.machines import POLICY_EXAMPLES, MachineChoice, read_slot
+from simtlab.policies.choice import PolicyChoice, read_choice
 
 TOP_KEYS = ("source", "options", "include", "arrays", "launch", "outputs", "gpu", "set", "policies")
 LAUNCH_KEYS = ("kernel", "grid", "block", "shared", "args", "repeat")
@@ -137,7 +138,7 @@ class _Reader:
         try:
             if not isinstance(text, str):
                 raise ValueError(f"it must be a string, not {text!r}")
-            return read_slot(slot), read_policy(text, self.folder)
+            return read_slot(slot), read_choice(text, self.folder)
         except ValueError as problem:
             raise self.error(f"policies.{slot}: {problem}; {POLICY_EXAMPLES}") from None
 

@@ -91,7 +91,7 @@ class PolicyList:
 
 def list_policies() -> PolicyList:
     """Every policy of every slot, with its parameters' defaults and the first line of its docstring."""
-    from simtlab.policies.hook import available
+    from simtlab.policies.load import available
 
     rows = []
     for slot in SLOTS:

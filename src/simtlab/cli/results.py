@@ -86,9 +86,11 @@ class ResultList:
 
     @staticmethod
     def _tells(name: str, rows: Sequence[Result]) -> bool:
-        """Whether a column is worth its place: the first ones always, parameters of workloads where one of them was varied."""
-        if name in ("workload", "size", "gpu") or any(name in r.policies or name in r.changes for r in rows):
+        """Whether a column is worth its place: the first ones always, others where somebody varied them."""
+        if name in ("workload", "size", "gpu", "warp_scheduler") or any(name in r.changes for r in rows):
             return True
+        if any(name in r.policies for r in rows):
+            return len({r.value(name) for r in rows}) > 1
         seen: dict[Any, Any] = {}
         return any(seen.setdefault((r.plain["workload"], r.plain["size"]), r.value(name)) != r.value(name) for r in rows)
 

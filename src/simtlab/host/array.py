@@ -39,6 +39,7 @@ class DeviceArray:
         return f"DeviceArray(shape={self.shape}, dtype={self.dtype}, address={self.address:#x})"
 
     def _view(self) -> np.ndarray:
+        self._memory.settle()
         if not self._memory.holds(self._allocation):
             raise SimtlabError(f"the array at {self.address:#x} has been freed")
         return self._memory.bytes(self.address, self.nbytes).view(self.dtype).reshape(self.shape)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from difflib import get_close_matches
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +22,7 @@ from simtlab.host.module import Module
 from simtlab.host.texture import Textures
 
 if TYPE_CHECKING:
+    from simtlab.host.launch import Waiting
     from simtlab.machine.config import MachineConfig
     from simtlab.machine.machine import Machine
 
@@ -29,8 +32,8 @@ STACK_BYTES = 16 * 1024  # local memory of a thread whose calls have no deepest 
 class Gpu:
     """A GPU: without a machine it runs kernels and gives the bits a real one gives; with one it also tells the time.
 
-    `Gpu("caps-gtx480", warp_scheduler="two-level", policy_parameters={"active_warps": 6}, set={"core.cores": 8})` is a
-    preset with a policy and a changed key.
+    `Gpu("caps-gtx480", warp_scheduler="two-level,active_warps=6", set={"core.cores": 8})` is a preset with a policy and a
+    changed key. Every slot of `simtlab.machine.hooks` can be named so; a policy is a name or the path of a file.
     `threads` is how many host threads run CTAs functionally; it changes how long a launch takes, never what it computes.
     """
 
@@ -38,16 +41,17 @@ class Gpu:
         self,
         machine: str | PathLike | MachineConfig | None = None,
         *,
-        warp_scheduler: str = "lrr",
-        policy_parameters: Mapping[str, Any] | None = None,
         set: Mapping[str, Any] | None = None,
         threads: int | None = None,
         memory_bytes: int = DEFAULT_BYTES,
         stack_bytes: int = STACK_BYTES,
+        **policies: Any,
     ):
         self.machine = None
         if machine is not None:
-            self.machine = build_machine(machine, warp_scheduler, policy_parameters or {}, set or {})
+            self.machine = build_machine(machine, policies, set or {})
+        elif policies:
+            raise SimtlabError(f"a policy ({', '.join(policies)}) is for timed runs: name a machine, as in Gpu('caps-gtx480')")
         # Entered around each timed launch with the kernel's name; what it gives, if anything, is told the cycles so far.
         self.watch: Callable[[str], AbstractContextManager[Callable[[int], None] | None]] = lambda _: nullcontext()
         self.threads = usual_threads() if threads is None else threads
@@ -56,7 +60,9 @@ class Gpu:
         self.memory = DeviceMemory(memory_bytes)
         self.textures = Textures(self.memory)
         self.stack_bytes = -(-stack_bytes // 16) * 16
-        self._kept: Any = None
+        self._streams = 0
+        self.waiting: list[Waiting] = []  # launches in streams that have not run yet
+        self.memory.settle = self.synchronize
 
     # Programs ---------------------------------------------------------------------------------------------------------
 
@@ -113,18 +119,55 @@ class Gpu:
         """A surface object over an image; see `simtlab.host.texture.Textures.surface` for the options."""
         return self.textures.surface(values, **options)
 
-    def keep_during_launch(self, *buffers: np.ndarray) -> None:
-        """Hold on to memory that compiled code reads by address."""
-        self._kept = buffers
+    # Streams ----------------------------------------------------------------------------------------------------------
+
+    def stream(self) -> Stream:
+        """A queue of launches. Those of one stream run one after another; on a machine, streams run side by side."""
+        self._streams += 1
+        return Stream(self, self._streams)
+
+    def synchronize(self) -> None:
+        """Run whatever waits in streams. Reading or writing an array does so too."""
+        if self.machine is None or not self.waiting:
+            return
+        from simtlab.host.timed import run_waiting  # here, so that functional runs need not load the machine
+
+        waiting, self.waiting = self.waiting, []
+        run_waiting(self.machine, self, waiting)
 
 
-def build_machine(machine: Any, warp_scheduler: str, parameters: Mapping[str, Any], changes: Mapping[str, Any]) -> Machine:
-    """A machine from a preset's name, a file, or a configuration."""
+@dataclass(frozen=True)
+class Stream:
+    """Launches that run one after another: `kernel(grid, block, arguments, stream=stream)`."""
+
+    gpu: Gpu = field(repr=False)
+    number: int
+
+    def synchronize(self) -> None:
+        """Run whatever waits, in this stream and the others."""
+        self.gpu.synchronize()
+
+
+def build_machine(machine: Any, policies: Mapping[str, Any], changes: Mapping[str, Any]) -> Machine:
+    """A machine from a preset's name, a file, or a configuration, with policies by slot."""
     from simtlab.machine.config import MachineConfig, load
+    from simtlab.machine.hooks import SLOTS
     from simtlab.machine.machine import Machine
+    from simtlab.policies.choice import PolicyChoice, read_choice
 
+    for slot in policies:
+        if slot not in SLOTS:
+            near = get_close_matches(slot, SLOTS)
+            hint = f"did you mean '{near[0]}'?" if near else f"there are: {', '.join(SLOTS)}"
+            raise SimtlabError(f"no policy slot '{slot}'; {hint}")
+    choices = {}
+    for slot, given in policies.items():
+        try:
+            choices[slot] = given if isinstance(given, PolicyChoice) else read_choice(str(given))
+        except ValueError as problem:
+            raise SimtlabError(f"{slot} = '{given}': {problem}") from None
     config = machine if isinstance(machine, MachineConfig) else load(machine)
-    return Machine(config.replace(changes) if changes else config, warp_scheduler, **parameters)
+    return Machine(config.replace(changes) if changes else config, choices)
 
 
 def usual_threads() -> int:

@@ -16,7 +16,7 @@ from simtlab.host.services import Services
 from simtlab.program.program import Program
 
 if TYPE_CHECKING:
-    from simtlab.host.gpu import Gpu
+    from simtlab.host.gpu import Gpu, Stream
     from simtlab.machine.machine import TimedRun
 
 MAX_THREADS = 1024
@@ -36,8 +36,11 @@ class Run:
     instructions: int  # warp instructions executed
     printed: str = field(default="", repr=False)  # what the kernel printed, in order of block and time
     timing: TimedRun | None = None  # what it took on a machine; None for a functional run
+    in_stream: bool = field(default=False, repr=False)
 
     def _timing(self) -> TimedRun:
+        if self.timing is None and self.in_stream:
+            raise SimtlabError("this launch waits in a stream: gpu.synchronize() runs it")
         if self.timing is None:
             raise SimtlabError("this run has no timing: it was functional; use a GPU with a machine, as in Gpu('gtx480')")
         return self.timing
@@ -70,32 +73,54 @@ def launch(
     block: int | Sequence[int],
     arguments: Sequence[Any],
     shared: int,
+    stream: Stream | None = None,
 ) -> Run:
-    """Run a kernel to its end."""
+    """Run a kernel to its end; on a machine and in a stream, put it in line for `gpu.synchronize()`."""
     grid, block = triple(grid, "grid", MAX_GRID), triple(block, "block", MAX_BLOCK)
     check(program, block, shared)
     parameters = pack(program, arguments)
-    record, kept = prepare(gpu, program, grid, block, shared, parameters)
-    services = Services(gpu, program, record)
-    run = GridRun(program, record, services.serve)
-    timing = None
-    try:
-        if gpu.machine is None:
-            run.run(gpu.threads)
-        else:
-            from simtlab.host.timed import launch_on  # here, so that functional runs need not load the machine
+    record, kept, buffers = prepare(gpu, program, grid, block, shared, parameters)
+    run = Run(program.name, grid, block, 0, in_stream=stream is not None and gpu.machine is not None)
+    waiting = Waiting(run, program, record, Services(gpu, program, record), kept, buffers, stream)
+    if gpu.machine is None:
+        run_functionally(gpu, waiting)
+    else:
+        gpu.waiting.append(waiting)
+        if stream is None:
+            gpu.synchronize()
+    return run
 
-            timing = launch_on(gpu.machine, gpu, program, record, services)
-    finally:
-        for allocation in kept:
+
+@dataclass
+class Waiting:
+    """A launch ready to run: its record, what must live until it has ended, and where its result goes."""
+
+    run: Run
+    program: Program
+    record: np.ndarray
+    services: Services
+    kept: list[Any]  # allocations to free when it has ended
+    buffers: tuple[np.ndarray, ...]
+    stream: Stream | None
+
+    def end(self, gpu: Gpu) -> None:
+        for allocation in self.kept:
             gpu.memory.free(allocation.start)
-        services.show()
-    if run.faults:
-        raise explain_fault(gpu, program, run, services)
-    if run.stuck:
-        raise explain_deadlock(program, run.stuck)
-    executed = run.executed if timing is None else timing.instructions
-    return Run(program.name, grid, block, executed, services.text(), timing)
+        self.services.show()
+        self.run.printed = self.services.text()
+
+
+def run_functionally(gpu: Gpu, waiting: Waiting) -> None:
+    work = GridRun(waiting.program, waiting.record, waiting.services.serve)
+    try:
+        work.run(gpu.threads)
+    finally:
+        waiting.end(gpu)
+    if work.faults:
+        raise explain_fault(gpu, waiting.program, work, waiting.services)
+    if work.stuck:
+        raise explain_deadlock(waiting.program, work.stuck)
+    waiting.run.instructions = work.executed
 
 
 def triple(size: int | Sequence[int], what: str, limits: tuple[int, int, int]) -> tuple[int, int, int]:
@@ -138,8 +163,8 @@ def prepare(
     block: tuple[int, int, int],
     shared: int,
     parameters: np.ndarray,
-) -> tuple[np.ndarray, list]:
-    """The launch record, and allocations that live as long as the launch."""
+) -> tuple[np.ndarray, list[Any], tuple[np.ndarray, ...]]:
+    """The launch record, and what lives as long as the launch: device allocations, and host memory read by address."""
     record = new_launch()
     row = record[0]
     kept = []
@@ -151,7 +176,6 @@ def prepare(
         row.parameter_address = allocation.start
         kept.append(allocation)
     textures = gpu.textures.table()
-    gpu.keep_during_launch(buffer, textures)
     row.code_address = program.code.ctypes.data
     row.targets, row.entries, row.n_entries = program.targets.ctypes.data, program.entries.ctypes.data, len(program.entries)
     gpu.memory.show_to(row)
@@ -165,4 +189,4 @@ def prepare(
     row.local_bytes = depth.local_bytes + (gpu.stack_bytes if depth.recursive else 0)
     row.shared_bytes, row.dynamic_shared = program.static_shared_bytes + shared, shared
     row.parameters = buffer.ctypes.data
-    return record, kept
+    return record, kept, (buffer, textures)

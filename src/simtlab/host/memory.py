@@ -2,6 +2,7 @@
 
 import mmap
 from bisect import bisect_right, insort
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,6 +49,7 @@ class DeviceMemory:
         self._allocations: dict[int, Allocation] = {}
         self._fresh_from = HEAP_BASE  # memory from here on was never used, so it reads as zeros
         self._table: np.ndarray | None = None
+        self.settle: Callable[[], None] = lambda: None  # called before the host looks at memory: runs what waits in streams
 
     def allocate(self, size: int, label: str = "", writable: bool = True) -> Allocation:
         """A new allocation at a 256-byte boundary; its contents are whatever was there."""

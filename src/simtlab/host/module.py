@@ -15,7 +15,7 @@ from simtlab.host.launch import Run, launch
 from simtlab.program.program import Program, build_program, function_addresses
 
 if TYPE_CHECKING:
-    from simtlab.host.gpu import Gpu
+    from simtlab.host.gpu import Gpu, Stream
 
 HANDLES = ("texref", "samplerref", "surfref")
 
@@ -142,8 +142,10 @@ class Kernel:
         block: int | Sequence[int],
         arguments: Sequence[Any] = (),
         shared: int = 0,
+        stream: Stream | None = None,
     ) -> Run:
-        return launch(self.module.gpu, self.program, grid, block, arguments, shared)
+        """Launch it. In a stream of a GPU with a machine it waits for `gpu.synchronize()`, to run beside other streams."""
+        return launch(self.module.gpu, self.program, grid, block, arguments, shared, stream)
 
     def __repr__(self) -> str:
         return f"Kernel({self.name!r}, registers={self.registers}, shared_bytes={self.shared_bytes})"

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simtlab.execute.state import Outcome, window_t
 from simtlab.host.faults import explain_deadlock, explain_fault
-from simtlab.machine.machine import Machine, TimedRun
-from simtlab.program.program import Program
+from simtlab.machine.machine import Launch, Machine
 
 if TYPE_CHECKING:
     from simtlab.host.gpu import Gpu
-    from simtlab.host.services import Services
+    from simtlab.host.launch import Waiting
 
 
 class ResidentCta:
@@ -42,22 +42,35 @@ class Trouble:
         self.faults = [(cta, worker)]
 
 
-def launch_on(machine: Machine, gpu: Gpu, program: Program, launch: np.ndarray, services: Services) -> TimedRun:
-    """Run a prepared launch on the machine."""
+def run_waiting(machine: Machine, gpu: Gpu, waiting: Sequence[Waiting]) -> None:
+    """Run prepared launches on the machine, streams side by side, and fill in their results."""
+    name = waiting[0].program.name if len(waiting) == 1 else f"{len(waiting)} launches"
+    try:
+        with gpu.watch(name) as progress:
+            timings = machine.run([as_launch(gpu, one) for one in waiting], progress)
+    finally:
+        for one in waiting:
+            one.end(gpu)
+    for one, timing in zip(waiting, timings, strict=True):
+        one.run.timing, one.run.instructions = timing, timing.instructions
 
-    def serve(cta: Any, worker: Any) -> None:
-        services.serve(ResidentCta(cta, launch[0]), MachineWorker(worker, len(program.code)))  # type: ignore[arg-type]
-        gpu.memory.show_to(machine.records.gpu[0].launch)  # the machine has a copy of the launch
+
+def as_launch(gpu: Gpu, waiting: Waiting) -> Launch:
+    """A prepared launch as the machine takes it."""
+    program, services, record = waiting.program, waiting.services, waiting.record
+
+    def serve(cta: Any, kernel: Any) -> None:
+        services.serve(ResidentCta(cta, record[0]), MachineWorker(kernel.worker, len(program.code)))  # type: ignore[arg-type]
+        gpu.memory.show_to(kernel.launch)  # the machine has a copy of the launch
 
     def give_up(outcome: Outcome, ctas: list[Any], worker: Any) -> None:
-        resident = [ResidentCta(cta, launch[0]) for cta in ctas]
+        resident = [ResidentCta(cta, record[0]) for cta in ctas]
         if outcome == Outcome.FAULT:
             trouble: Any = Trouble(resident[0], MachineWorker(worker, len(program.code)))
             raise explain_fault(gpu, program, trouble, services)
         raise explain_deadlock(program, resident)  # type: ignore[arg-type]
 
-    with gpu.watch(program.name) as progress:
-        return machine.run(program, launch, serve, give_up, progress)
+    return Launch(program, record, serve, give_up, waiting.stream.number if waiting.stream else 0)
 
 
 def _bytes_at(address: int, size: int) -> np.ndarray:

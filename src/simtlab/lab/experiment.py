@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from simtlab.errors import ConfigError
 from simtlab.lab.errors import StudyError
-from simtlab.lab.machines import MachineChoice, PolicyChoice
+from simtlab.lab.machines import MachineChoice
 from simtlab.lab.sources import (
     digest_of_files,
     policy_defaults,
@@ -21,6 +21,7 @@ from simtlab.lab.sources import (
     simulator_digest,
     workload_digest,
 )
+from simtlab.policies.choice import PolicyChoice, read_choice
 
 if TYPE_CHECKING:
     from simtlab.machine.config import MachineConfig
@@ -57,7 +58,7 @@ class Experiment:
                 "files": {name: file_digest(str(path)) for name, path in program.files.items()},
             },
             "machine": resolved(self.machine),
-            "policies": {slot: policy_values(slot, chosen) for slot, chosen in self.machine.chosen_policies().items()},
+            "policies": {slot: policy_values(slot, chosen) for slot, chosen in chosen_policies(self.machine).items()},
         }
 
     @property
@@ -102,7 +103,14 @@ def resolved(machine: MachineChoice) -> dict[str, Any]:
     if machine.gpu is None:
         raise StudyError("an experiment needs a machine; for example gpu = \"caps-gtx480\"")
     config = configuration(machine)
-    return {"name": config.name, **dict(config.items())}
+    values = {key: value for key, value in config.items() if not key.startswith("policies.")}  # these are told by their files
+    return {"name": config.name, **values}
+
+
+def chosen_policies(machine: MachineChoice) -> dict[str, PolicyChoice]:
+    """The policy of every slot that has one, where nothing was said the machine's own."""
+    own = {slot: read_choice(name) for slot, name in vars(configuration(machine).policies).items()}
+    return {**own, **machine.policies}
 
 
 def configuration(machine: MachineChoice) -> MachineConfig:
@@ -129,9 +137,11 @@ def policy_values(slot: str, chosen: PolicyChoice) -> dict[str, Any]:
     """A policy's name, its file's digest and all its parameters; an error if it has no such parameter."""
     path = policy_file(slot, chosen.name)
     defaults = policy_defaults(path)
-    for name in chosen.parameters:
+    for name, value in chosen.parameters.items():
         if name not in defaults:
             raise ConfigError(f"policy '{chosen.name}' has no parameter '{name}'; it has: {', '.join(defaults) or 'none'}")
+        if isinstance(defaults[name], int) and not isinstance(value, int):
+            raise ConfigError(f"policy '{chosen.name}': {name} = {value} is impossible: allowed is a whole number")
     name = path.stem.replace("_", "-")
     parameters: dict[str, Any] = {**defaults, **chosen.parameters}
     changed = {key: value for key, value in parameters.items() if value != defaults[key]}

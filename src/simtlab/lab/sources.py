@@ -17,8 +17,9 @@ from simtlab.storage import PACKAGE, digest_of_sources
 # Every result depends on these. Policies, workloads and what they alone import count for their own runs only; presets
 # count through the values they give a machine.
 SIMULATOR = (
-    "compiled.py", "frontend", "isa", "program", "execute", "host", "machine", "policies/__init__.py",
-    "policies/hook.py", "workloads/frame.py", "workloads/loading.py", "workloads/check.py", "workloads/files.py",
+    "compiled.py", "frontend", "isa", "program", "execute", "host", "machine",
+    *(f"policies/{path.name}" for path in sorted((PACKAGE / "policies").glob("*.py"))),
+    "workloads/frame.py", "workloads/loading.py", "workloads/check.py", "workloads/files.py",
     "lab/carry_out.py", "lab/tables.py",
 )  # fmt: skip
 OWN_FOLDERS = ("policies", "workloads")  # whose files are followed from import to import

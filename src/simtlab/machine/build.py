@@ -5,15 +5,15 @@ from typing import Any
 
 import numpy as np
 
+from simtlab.execute.state import field_offset
 from simtlab.machine.config import MachineConfig
 from simtlab.machine.core import inflight
-from simtlab.machine.core.state import Unit, WarProtection, core_t
+from simtlab.machine.core.state import MAX_CTAS, Unit, WarProtection, core_t
 from simtlab.machine.memory import address_map, cache, dram, mshr
 from simtlab.machine.memory.l1 import WritePolicy
-from simtlab.machine.network import crossbar
+from simtlab.machine.network import network as net
 from simtlab.machine.request import new_requests
 from simtlab.machine.state import gpu_t, slice_t
-from simtlab.program.context import fill_lanes
 
 WRITE_POLICIES = {
     "write-through": WritePolicy.WRITE_THROUGH,
@@ -27,6 +27,7 @@ WAR_MODES = {
     "release-on-read": WarProtection.RELEASE_ON_READ,
     "bloomboard": WarProtection.BLOOMBOARD,
 }
+TO_MEMORY, TO_CORES = 0, 1
 SP_POOL, SFU_POOL, MEMORY_POOL, GENERIC_POOL = range(4)
 
 
@@ -54,15 +55,30 @@ def build(config: MachineConfig) -> Records:
     channels = dram.new_channels(config.dram.channels)
     for channel in channels:
         dram.configure(channel, _dram_settings(config))
-    networks = np.zeros(2, crossbar.crossbar_t).view(np.recarray)
-    for direction, (sources, destinations) in enumerate(
-        ((config.clusters, config.l2.slices), (config.l2.slices, config.clusters))
-    ):
-        crossbar.configure(networks[direction], _network_settings(config, sources, destinations))
+    networks = np.zeros(2, net.network_t).view(np.recarray)
+    for direction in (TO_MEMORY, TO_CORES):
+        net.configure(networks[direction], config.network.kind, _network_settings(config, direction))
     requests = new_requests()
     gpu = np.zeros(1, gpu_t).view(np.recarray)
     _configure_gpu(gpu[0], config)
-    return Records(gpu, cores, slices, channels, networks, requests)
+    records = Records(gpu, cores, slices, channels, networks, requests)
+    _note_addresses(records)
+    return records
+
+
+def _note_addresses(records: Records) -> None:
+    """Records that policies' hooks are given know where they lie."""
+    records.gpu[0].address = records.gpu.ctypes.data
+    for core in records.cores:
+        core.l1d.first_line = core["l1d"]["line"].ctypes.data
+    for part in records.slices:
+        part.cache.first_line = part["cache"]["line"].ctypes.data
+    for channel in records.channels:
+        channel.address = np.asarray(channel["entries"]).ctypes.data - field_offset(channel.dtype, "entries")
+    for network in records.networks:
+        for kind in ("crossbar", "mesh"):
+            contest = network[kind]["contest"]
+            contest["address"] = contest["input"].ctypes.data - field_offset(contest.dtype, "input")
 
 
 def _configure_gpu(gpu: Any, config: MachineConfig) -> None:
@@ -80,7 +96,7 @@ def _configure_gpu(gpu: Any, config: MachineConfig) -> None:
     gpu.shared_banks, gpu.bank_bytes = config.shared_memory.banks, config.shared_memory.bank_bytes
     gpu.shared_latency = config.shared_memory.latency_cycles
     gpu.l2_latency, gpu.dram_latency = config.l2.latency_cycles, config.dram.latency_cycles
-    gpu.load_balanced = config.dispatch.order == "load-balanced"
+    gpu.bypass_global = config.l1d.bypass_global
     gpu.wake[:] = 1 << 62
     settings = {
         "slices": config.l2.slices, "channels": config.dram.channels, "banks": config.dram.banks,
@@ -94,7 +110,7 @@ def _configure_core(core: Any, number: int, config: MachineConfig) -> None:
     issue, files = config.issue, config.register_file
     core.number, core.detail = number, config.core.detail
     core.warp_slots, core.schedulers, core.sub_cores = config.core.max_warps, issue.schedulers, config.core.sub_cores
-    core.dual_issue, core.buffer_entries = issue.dual_issue, issue.instruction_buffer_entries
+    core.dual_issue, core.replay, core.reread = issue.dual_issue, issue.replay, config.l1d.reread
     core.fetch_width = min(issue.decode_width, issue.instruction_buffer_entries)
     core.scoreboard_entries = issue.scoreboard_entries if issue.scoreboard == "coon" else 0
     core.branch_cycles = issue.branch_resolve_cycles
@@ -114,11 +130,13 @@ def _configure_core(core: Any, number: int, config: MachineConfig) -> None:
     core.inject.limit, core.responses.limit = config.l1d.miss_queue_entries, 1024
     for name in ("l1d", "l1i", "l1c", "l1t"):
         _configure_cache(core[name], getattr(config, name))
-    core.l1d.enabled = config.l1d.enabled and not config.l1d.bypass_global
+    core.l1d.enabled = config.l1d.enabled
+    core.prefetches.limit = config.l1d.prefetch_queue_entries
+    core.rereads.limit = 256
+    core.cta_slots = min(config.core.max_ctas, MAX_CTAS)
     core.mshr.entries, core.mshr.merges = config.l1d.mshr_entries, config.l1d.mshr_merges
     mshr.reset(core.mshr)
     inflight.reset(core)
-    fill_lanes(core["ctas"]["warps"]["context"])
 
 
 def _configure_units(core: Any, config: MachineConfig) -> None:
@@ -184,11 +202,26 @@ def _dram_settings(config: MachineConfig) -> dict[str, Any]:
     return settings
 
 
-def _network_settings(config: MachineConfig, sources: int, destinations: int) -> dict[str, Any]:
+def _network_settings(config: MachineConfig, direction: int) -> dict[str, Any]:
     section = config.network
+    ends = {"source": config.clusters, "destination": config.l2.slices}
+    nodes = dict(zip(ends, mesh_nodes(config), strict=True))
+    if direction == TO_CORES:
+        ends = {"source": ends["destination"], "destination": ends["source"]}
+        nodes = {"source": nodes["destination"], "destination": nodes["source"]}
     names = ("flit_bytes", "virtual_channels", "buffer_flits", "ejection_flits", "routing_delay_cycles",
              "channel_latency_cycles", "input_speedup", "header_bytes")  # fmt: skip
     largest = max(config.l1d.line_bytes, config.l1i.line_bytes, config.l2.line_bytes)
     return {name: getattr(section, name) for name in names} | {
-        "sources": sources, "destinations": destinations, "largest_data_bytes": largest,
+        "sources": ends["source"], "destinations": ends["destination"], "largest_data_bytes": largest,
+        "width": section.mesh_width, "height": section.mesh_height,
+        "node_of_source": nodes["source"], "node_of_destination": nodes["destination"],
     }  # fmt: skip
+
+
+def mesh_nodes(config: MachineConfig) -> tuple[list[int], list[int]]:
+    """The routers of a mesh that the clusters and the L2 slices sit at: slices spread evenly, clusters on the others."""
+    nodes = config.network.mesh_width * config.network.mesh_height
+    slices = [nodes * s // config.l2.slices + nodes // (2 * config.l2.slices) for s in range(config.l2.slices)]
+    others = [node for node in range(nodes) if node not in slices]
+    return others[: config.clusters], slices

@@ -5,16 +5,15 @@ import numpy as np
 from simtlab.compiled import compiled
 from simtlab.execute.state import Outcome
 from simtlab.machine.core import core as simt_core
-from simtlab.machine.core.cta_slots import has_room, move_in
+from simtlab.machine.dispatch import dispatch
 from simtlab.machine.fifo import NOTHING, front, is_full, pop, push
 from simtlab.machine.memory import dram, l2_slice
 from simtlab.machine.memory.address_map import locate
-from simtlab.machine.network import crossbar
+from simtlab.machine.network import network as net
 from simtlab.machine.request import Kind, end
 
-tick_core, account_for_sleep = simt_core.tick, simt_core.account_for_sleep
-send, receive, take, tick_crossbar = crossbar.send, crossbar.receive, crossbar.take, crossbar.tick
-next_in_network = crossbar.next_event
+tick_core = simt_core.tick
+send, receive, take, move_packets, next_in_network = net.send, net.receive, net.take, net.tick, net.next_event
 tick_slice, arrive, is_busy = l2_slice.tick, l2_slice.arrive, l2_slice.is_busy
 tick_dram, finished, next_in_dram = dram.tick, dram.finished, dram.next_event
 WRITE, WRITE_BACK, ATOMIC = int(Kind.WRITE), int(Kind.WRITE_BACK), int(Kind.ATOMIC)
@@ -25,20 +24,19 @@ ATOMIC_BYTES = 32  # the most an atomic's answer carries
 
 
 @compiled
-def run(gpu, cores, slices, channels, networks, code, timing, requests):
-    """Run until the grid is done, `gpu.until` is reached, or something needs the host."""
+def run(gpu, cores, slices, channels, networks, requests):
+    """Run until all kernels are done, `gpu.until` is reached, or something needs the host."""
     while gpu.cycle < gpu.until:
         gpu.cycle += 1
         if gpu.dispatching:
-            dispatch(gpu, cores, timing)
+            dispatch(gpu, cores)
         for c in range(gpu.cores):
             if gpu.wake[c] <= gpu.cycle:
-                tick_core(gpu, cores[c], code, timing, requests)
-                notice_finished(gpu, cores[c])
+                tick_core(gpu, cores[c], requests)
         tick_memory(gpu, cores, slices, channels, networks, requests)
         if gpu.outcome != SPENT:
             return gpu.outcome
-        if gpu.finished_ctas == gpu.launch.n_ctas and requests.used == 0:
+        if gpu.finished_kernels == gpu.kernels and requests.used == 0:
             return DONE
         if gpu.jump:
             jump(gpu, min(next_event(gpu, slices, channels, networks) - 1, gpu.until))
@@ -53,56 +51,6 @@ def jump(gpu, cycle):
         gpu.network.cycle = cycle * gpu.network.khz // gpu.core_khz
         gpu.l2.cycle = cycle * gpu.l2.khz // gpu.core_khz
         gpu.dram.cycle = cycle * gpu.dram.khz // gpu.core_khz
-
-
-@compiled
-def dispatch(gpu, cores, timing):
-    """Each core with room takes one CTA: cores in turn, or those with the fewest CTAs first."""
-    gpu.dispatching = 0
-    if gpu.load_balanced:
-        dispatch_balanced(gpu, cores, timing)
-        return
-    for k in range(gpu.cores):
-        if gpu.launch.next_cta >= gpu.launch.n_ctas:
-            return
-        c = (gpu.dispatch_turn + k) % gpu.cores
-        if has_room(gpu, cores[c]):
-            give(gpu, cores[c], timing)
-            gpu.dispatch_turn = (c + 1) % gpu.cores
-            gpu.dispatching = 1
-
-
-@compiled
-def dispatch_balanced(gpu, cores, timing):
-    """One CTA a cycle to each core of those with the fewest."""
-    fewest = 1 << 30
-    for c in range(gpu.cores):
-        if has_room(gpu, cores[c]):
-            fewest = min(fewest, cores[c].resident)
-    for c in range(gpu.cores):
-        if gpu.launch.next_cta >= gpu.launch.n_ctas:
-            return
-        if cores[c].resident == fewest and has_room(gpu, cores[c]):
-            give(gpu, cores[c], timing)
-            gpu.dispatching = 1
-
-
-@compiled
-def give(gpu, core, timing):
-    account_for_sleep(gpu, core)
-    move_in(gpu, core, timing, gpu.launch.next_cta)
-    gpu.launch.next_cta += 1
-    gpu.wake[core.number] = min(gpu.wake[core.number], gpu.cycle)
-
-
-@compiled
-def notice_finished(gpu, core):
-    """CTAs that have left make room for others."""
-    if core.ctas_finished > 0:
-        gpu.finished_ctas += core.ctas_finished
-        core.ctas_finished = 0
-        if gpu.launch.next_cta < gpu.launch.n_ctas:
-            gpu.dispatching = 1
 
 
 @compiled
@@ -128,10 +76,10 @@ def tick_network(gpu, cores, slices, networks, requests):
         if gpu.busy_slices[s]:
             reply(gpu, slices[s], networks[TO_CORES], requests)
     gpu.undelivered = 0
-    tick_crossbar(networks[TO_MEMORY], gpu.network.cycle)
+    move_packets(networks[TO_MEMORY], gpu.network.cycle)
     for s in range(gpu.slices):
         deliver_to_slice(gpu, slices[s], networks[TO_MEMORY], requests)
-    tick_crossbar(networks[TO_CORES], gpu.network.cycle)
+    move_packets(networks[TO_CORES], gpu.network.cycle)
     for cluster in range(gpu.clusters):
         deliver_to_core(gpu, cores, networks[TO_CORES], requests, cluster)
 
@@ -182,7 +130,7 @@ def deliver_to_slice(gpu, slice, network, requests):
     if is_full(slice.input):
         gpu.undelivered = 1
         return
-    take(network, slice.number)
+    take(network, requests, slice.number)
     arrive(gpu, slice, requests, number)
 
 
@@ -193,7 +141,7 @@ def deliver_to_core(gpu, cores, network, requests, cluster):
         return
     c = requests.entry[number].core
     if push(cores[c].responses, number):
-        take(network, cluster)
+        take(network, requests, cluster)
         gpu.wake[c] = min(gpu.wake[c], gpu.cycle + 1)
     else:
         gpu.undelivered = 1

@@ -1,9 +1,13 @@
 """Counters: each declared once with its unit and a sentence; what the units count is added up over the chip."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from simtlab.machine.build import Records
 from simtlab.machine.core.state import Stall, Unit
+from simtlab.machine.network.network import NetworkKind
+
+NETWORKS = {"requests": 0, "replies": 1}
 
 
 @dataclass(frozen=True)
@@ -13,7 +17,7 @@ class Counter:
     name: str
     unit: str
     meaning: str
-    of: str  # cores, slices, channels, to_memory, to_cores
+    of: str  # cores, slices, channels, requests (the network to memory), replies (the network back)
     field: str
     index: int | None = None
 
@@ -38,10 +42,40 @@ COUNTERS = [
     Counter("l1i_misses", "fetches", "Instruction lines asked for.", "cores", "l1i_misses"),
     Counter("l1c_hits", "accesses", "Constant loads that hit.", "cores", "l1c_hits"),
     Counter("l1c_misses", "accesses", "Constant loads that missed.", "cores", "l1c_misses"),
+    Counter("l1t_hits", "accesses", "Texture lines that hit.", "cores", "l1t_hits"),
+    Counter("l1t_misses", "accesses", "Texture lines asked for.", "cores", "l1t_misses"),
+    Counter("replays", "issue slots", "Slots that further passes of an instruction took.", "cores", "n_replays"),
+    Counter("dual_issued", "warp instructions", "Issued beside another one of the same warp.", "cores", "dual_issued"),
+    Counter("core_active_cycles", "core cycles", "A core issued (DYNCTA's active time).", "cores", "n_activity", 0),
+    Counter("core_memory_cycles", "core cycles", "All warps of a core waited for data (DYNCTA's C_mem).", "cores", "n_activity", 1),
+    Counter("core_idle_cycles", "core cycles", "A core had nothing to issue, no pipe stalled (C_idle).", "cores", "n_activity", 2),
+    Counter("core_stalled_cycles", "core cycles", "A core's pipes took nothing of what was ready.", "cores", "n_activity", 3),
     Counter("loads_finished", "instructions", "Loads and atomics whose results came back.", "cores", "loads_finished"),
     Counter("load_latency_cycles", "core cycles", "From issue to result, summed over those.", "cores", "load_latency"),
     Counter("round_trips", "requests", "Reads and atomics answered by the L2 or DRAM.", "cores", "round_trips"),
     Counter("round_trip_cycles", "core cycles", "From leaving the L1 to the answer, summed.", "cores", "round_trip_cycles"),
+    Counter("load_wait_cycles", "core cycles", "Of a load's latency, from issue to its first access.", "cores", "load_wait"),
+    Counter("latency_inject_cycles", "core cycles", "Of the round trips: waiting to leave the core.", "cores", "trip_inject"),
+    Counter("latency_request_network_cycles", "core cycles", "Of the round trips: to the L2.", "cores", "trip_request"),
+    Counter("latency_l2_cycles", "core cycles", "Of the round trips: in the L2 slice, DRAM apart.", "cores", "trip_l2"),
+    Counter("latency_dram_cycles", "core cycles", "Of the round trips: to DRAM and back to the slice.", "cores", "trip_dram"),
+    Counter("latency_reply_network_cycles", "core cycles", "Of the round trips: back to the core.", "cores", "trip_reply"),
+    Counter("prefetches_asked", "lines", "Prefetches a policy asked for.", "cores", "prefetch_asked"),
+    Counter("prefetches_issued", "lines", "Prefetches that left the L1 for memory.", "cores", "prefetch_issued"),
+    Counter("prefetches_dropped_present", "lines", "Dropped: the line was in the L1.", "cores", "prefetch_dropped", 0),
+    Counter("prefetches_dropped_pending", "lines", "Dropped: the line was on its way.", "cores", "prefetch_dropped", 1),
+    Counter("prefetches_dropped_full", "lines", "Dropped: the prefetch queue was full.", "cores", "prefetch_dropped", 2),
+    Counter("prefetches_filled", "lines", "Prefetches whose data came.", "cores", "prefetch_filled"),
+    Counter("prefetches_used", "lines", "Prefetched lines that a demand found or joined.", "cores", "prefetch_used"),
+    Counter("prefetches_late", "lines", "Of these, joined while on their way.", "cores", "prefetch_late"),
+    Counter("prefetches_evicted", "lines", "Prefetched lines pushed out before use.", "cores", "l1d.unused_evicted"),
+    Counter("prefetch_distance_cycles", "core cycles", "From prefetch to demand, summed.", "cores", "prefetch_distance"),
+    Counter("request_packets", "packets", "Sent from cores to memory.", "requests", "packets"),
+    Counter("request_flits", "flits", "Of these packets.", "requests", "flits"),
+    Counter("request_flit_hops", "flits", "Flits that crossed a switch or router on the way to memory.", "requests", "flit_hops"),
+    Counter("reply_packets", "packets", "Sent from memory to cores.", "replies", "packets"),
+    Counter("reply_flits", "flits", "Of these packets.", "replies", "flits"),
+    Counter("reply_flit_hops", "flits", "Flits that crossed a switch or router on the way back.", "replies", "flit_hops"),
     Counter("l2_accesses", "accesses", "Requests the L2 slices have served.", "slices", "accesses"),
     Counter("l2_hits", "accesses", "Reads that hit in the L2.", "slices", "hits"),
     Counter("l2_hits_reserved", "accesses", "Reads that joined a miss under way in the L2.", "slices", "hits_reserved"),
@@ -52,6 +86,8 @@ COUNTERS = [
     Counter("l2_stalls", "L2 cycles", "Slices whose oldest request had to wait.", "slices", "stalls"),
     Counter("dram_reads", "requests", "Reads the DRAM has finished.", "channels", "reads"),
     Counter("dram_writes", "requests", "Writes the DRAM has finished.", "channels", "writes"),
+    Counter("dram_read_accesses", "bursts", "Column reads.", "channels", "read_accesses"),
+    Counter("dram_write_accesses", "bursts", "Column writes.", "channels", "write_accesses"),
     Counter("dram_activates", "commands", "Rows opened.", "channels", "activates"),
     Counter("dram_row_hits", "requests", "Requests that found their row open.", "channels", "row_hits"),
     *(Counter(f"busy_{unit.name.lower()}", "unit cycles", f"Cycles the {unit.name} units were taken.", "cores", "unit_busy", unit)
@@ -63,8 +99,19 @@ def collect(records: Records) -> dict[str, int]:
     """All counters as they stand; the difference of two collections is what happened in between."""
     found = {}
     for counter in COUNTERS:
-        values = getattr(records, counter.of)[counter.field]
+        values = _values(records, counter)
         found[counter.name] = int((values if counter.index is None else values[:, counter.index]).sum())
     for cause in Stall:
         found[f"stall_{cause.name.lower()}"] = int(records.cores["n_stall"][:, :, cause].sum())
     return found
+
+
+def _values(records: Records, counter: Counter) -> Any:
+    if counter.of in NETWORKS:
+        network = records.networks[NETWORKS[counter.of]]
+        kind = NetworkKind(int(network["kind"])).name.lower()
+        return network[kind]["counters"][counter.field]
+    values = getattr(records, counter.of)
+    for name in counter.field.split("."):
+        values = values[name]
+    return values

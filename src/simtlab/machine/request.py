@@ -46,6 +46,7 @@ request_t = np.dtype(
         ("born", "i8"),  # core cycles: created by the load/store unit
         ("sent", "i8"),  # entered the network
         ("arrived", "i8"),  # reached its L2 slice
+        ("in_dram", "i8"),  # of that, time from leaving the slice for DRAM to being back there
         ("answered", "i8"),  # left the L2 slice
         ("returned", "i8"),  # back at the core
     ],
@@ -84,6 +85,7 @@ def create(requests):
     request.next = NOTHING
     request.is_reply = 0
     request.ready = 0
+    request.in_dram = 0
     return number
 
 

@@ -5,6 +5,7 @@ import numpy as np
 from simtlab.execute.state import launch_t, worker_t
 from simtlab.machine.core.shared_memory import bank_conflict_t
 from simtlab.machine.fifo import fifo_t
+from simtlab.machine.hooks import hooks_t
 from simtlab.machine.memory.address_map import address_map_t
 from simtlab.machine.memory.cache import cache_t
 from simtlab.machine.memory.mshr import mshr_t
@@ -12,8 +13,33 @@ from simtlab.machine.memory.mshr import mshr_t
 MAX_CORES = 256
 MAX_SLICES = 256
 MAX_L2_LINES = 8192
+MAX_KERNELS = 64  # launches that one run can hold, in any number of streams
+NO_KERNEL = -1
 
 clock_t = np.dtype([("cycle", "i8"), ("khz", "i8")])  # cycles so far, and the domain's frequency
+
+# A launch on the machine. `start` is the cycle it became the turn of its stream, `end` the one its last CTA left.
+kernel_t = np.dtype(
+    [
+        ("launch", launch_t),
+        ("worker", worker_t),
+        ("code", "i8"),  # host addresses: of its instructions,
+        ("timing", "i8"),  # of what the core must know of them,
+        ("pc_counts", "i8"),  # of the table of scheduler cycles by instruction and cause
+        ("instructions", "i8"),  # how many it has
+        ("code_base", "i8"),  # where they lie, for the caches
+        ("warps", "i8"),  # what a CTA takes of a core
+        ("registers", "i8"),
+        ("shared_bytes", "i8"),
+        ("after", "i8"),  # the launch before it in its stream, or NO_KERNEL
+        ("finished_ctas", "i8"),
+        ("issued", "i8"),  # warp instructions
+        ("issued_threads", "i8"),
+        ("start", "i8"),
+        ("end", "i8"),
+    ],
+    align=True,
+)
 
 gpu_t = np.dtype(
     [
@@ -44,23 +70,32 @@ gpu_t = np.dtype(
         ("shared_latency", "i8"),
         ("l2_latency", "i8"),
         ("dram_latency", "i8"),
-        ("load_balanced", "i8"),
-        ("dispatch_turn", "i8"),
+        ("bypass_global", "i8"),  # global memory skips the L1
         ("dispatching", "i8"),
+        ("kernels", "i8"),  # in this run
         ("undelivered", "i8"),  # a packet has arrived and finds no room
-        ("n_instructions", "i8"),
-        ("finished_ctas", "i8"),
-        ("pc_stalls", "i8"),  # host address of the table of stall cycles by instruction
-        ("pick", "i8"),  # addresses of the warp scheduler's hooks
-        ("on_issue", "i8"),
+        ("finished_kernels", "i8"),
+        ("registers", "i8"),  # host addresses of the CTA slots' memory, and how much of it a slot has
+        ("register_stride", "i8"),
+        ("shared", "i8"),
+        ("shared_stride", "i8"),
+        ("local", "i8"),
+        ("local_stride", "i8"),
+        ("local_bytes", "i8"),  # of a thread, the most of any kernel
+        ("address", "i8"),  # of this record, for policies' hooks
+        ("hooks", hooks_t),
+        ("own_cta_dispatch", "i8"),
+        ("own_divergence", "i8"),
+        ("room", "i8", (MAX_CORES,)),  # whether each core could take a CTA now; for the dispatch policy
+        ("taken", "i8", (MAX_CORES,)),  # whether each core has taken a CTA in this cycle
+        ("resident", "i8", (MAX_CORES,)),  # CTAs in each core
         ("wake", "i8", (MAX_CORES,)),  # the next cycle each core can do something
         ("injecting", "i8", (MAX_CORES,)),  # requests each core has waiting for the network
         ("inject_turn", "i8", (MAX_CORES,)),  # per cluster: whose turn it is
         ("busy_slices", "i8", (MAX_SLICES,)),
         ("map", address_map_t),
         ("conflicts", bank_conflict_t),
-        ("launch", launch_t),
-        ("worker", worker_t),
+        ("kernel", kernel_t, (MAX_KERNELS,)),
     ],
     align=True,
 )

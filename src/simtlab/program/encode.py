@@ -4,6 +4,7 @@ from enum import IntEnum
 
 import numpy as np
 
+from simtlab.compiled import reader_of
 from simtlab.errors import SimtlabError
 from simtlab.frontend import ast
 from simtlab.isa.shape import DOUBLE, FRAME, NOT_PREDICATE, SINK, WORD, Shape
@@ -52,6 +53,7 @@ instruction_t = np.dtype(
 MAX_INSTRUCTIONS = 1 << 17
 # The instructions as one record: compiled code passes its address around, where an array would cost reference counts.
 code_t = np.dtype([("row", instruction_t, (MAX_INSTRUCTIONS,))])
+code_at = reader_of(code_t)
 
 
 def encode(functions: dict[str, FunctionCode], native: dict[Shape, int]) -> tuple[np.ndarray, np.ndarray]:

@@ -65,8 +65,8 @@ def version_of(connection: sqlite3.Connection) -> int:
 
 def is_store(connection: sqlite3.Connection) -> bool:
     """Whether the file is a store, or empty and about to become one."""
-    marked = connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION
-    return marked or not connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+    empty = not connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+    return empty or connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION
 
 
 def migrate(connection: sqlite3.Connection) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from os import PathLike
@@ -54,11 +55,23 @@ class Store:
         except OSError as error:
             raise StoreError(f"cannot make the folder of the store {self.path}: {error.strerror}") from None
         connection = self._connect(f"file:{quote(str(self.path))}?mode=rwc")
-        connection.execute("PRAGMA journal_mode = WAL")
+        self._set_wal(connection)
         connection.execute("PRAGMA synchronous = FULL")  # a result that was reported as stored survives a power cut
         connection.execute("PRAGMA foreign_keys = ON")
         schema.migrate(connection)
         return connection
+
+    def _set_wal(self, connection: sqlite3.Connection) -> None:
+        """Once in a file's life. SQLite does not wait for a lock here: another process may be making the same store."""
+        until = time.monotonic() + self.lock_seconds
+        while True:
+            try:
+                connection.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if not error.sqlite_errorname.startswith("SQLITE_BUSY") or time.monotonic() > until:
+                    raise
+                time.sleep(0.01)
 
     def _open_to_read(self) -> sqlite3.Connection:
         if not self.path.is_file():
@@ -81,9 +94,14 @@ class Store:
         return connection
 
     def _check(self, connection: sqlite3.Connection) -> None:
-        if not schema.is_store(connection):
+        connection.execute("BEGIN")  # all of it at one moment: another process may be making the tables
+        try:
+            is_store, found = schema.is_store(connection), schema.version_of(connection)
+        finally:
+            connection.execute("COMMIT")
+        if not is_store:
             raise StoreError(f"{self.path} is no store of simtlab but some other SQLite file; name another with --store")
-        found, known = schema.version_of(connection), len(schema.MIGRATIONS)
+        known = len(schema.MIGRATIONS)
         if found > known:
             raise StoreError(f"the store {self.path} was written by a newer simtlab (its version is {found}, this simtlab "
                              f"knows up to {known}); update simtlab, or name another store with --store")  # fmt: skip

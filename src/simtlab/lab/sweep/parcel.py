@@ -15,8 +15,9 @@ from pathlib import Path
 
 from simtlab.lab.errors import StudyError
 from simtlab.lab.experiment import Experiment
-from simtlab.lab.machines import MachineChoice, PolicyChoice
+from simtlab.lab.machines import MachineChoice
 from simtlab.lab.sources import headers_elsewhere, workload_files
+from simtlab.policies.choice import PolicyChoice
 from simtlab.storage import cache_directory
 from simtlab.workloads.loading import HERE, find
 

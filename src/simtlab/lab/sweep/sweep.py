@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from simtlab.lab.errors import StudyError
 from simtlab.lab.experiment import Experiment
-from simtlab.lab.machines import POLICY_EXAMPLES, SLOTS, MachineChoice, read_policy, read_slot
+from simtlab.lab.machines import POLICY_EXAMPLES, MachineChoice, read_slot
+from simtlab.machine.hooks import SLOTS
+from simtlab.policies.choice import PolicyChoice, read_choice
 
 if TYPE_CHECKING:
     from simtlab.lab.store.results import Results
@@ -113,9 +115,9 @@ class Sweep:
         inside = self.folder / name
         return str(inside) if "/" in name or (is_path(str(inside)) and inside.is_dir()) else name
 
-    def _policy(self, slot: str, text: str) -> Any:
+    def _policy(self, slot: str, text: str) -> PolicyChoice:
         try:
-            return read_policy(text, self.folder)
+            return read_choice(text, self.folder)
         except ValueError as problem:
             raise StudyError(f"policies.{slot}: {problem}; {POLICY_EXAMPLES}") from None
 

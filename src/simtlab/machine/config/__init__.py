@@ -14,10 +14,29 @@ from simtlab.machine.config.core import (
 from simtlab.machine.config.load import load, parse_override, presets
 from simtlab.machine.config.machine import KEYS, SECTIONS, MachineConfig
 from simtlab.machine.config.memory import AddressMap, Cache, DataCache, Dram, L2Cache
-from simtlab.machine.config.network import Dispatch, Network
+from simtlab.machine.config.network import Network, Policies
 
 __all__ = [
-    "KEYS", "OPERATIONS", "PHYSICAL_UNITS", "SECTIONS", "AddressMap", "Cache", "Clocks", "Core", "DataCache", "Dispatch",
-    "Dram", "Issue", "L2Cache", "MachineConfig", "Network", "Operation", "RegisterFile", "SharedMemory", "Units", "load",
-    "parse_override", "presets",
+    "KEYS",
+    "OPERATIONS",
+    "PHYSICAL_UNITS",
+    "SECTIONS",
+    "AddressMap",
+    "Cache",
+    "Clocks",
+    "Core",
+    "DataCache",
+    "Dram",
+    "Issue",
+    "L2Cache",
+    "MachineConfig",
+    "Network",
+    "Operation",
+    "Policies",
+    "RegisterFile",
+    "SharedMemory",
+    "Units",
+    "load",
+    "parse_override",
+    "presets",
 ]  # fmt: skip

@@ -48,6 +48,7 @@ class Issue:
 
     schedulers: int = count("schedulers", "warp schedulers of a core", high=4)
     dual_issue: bool = flag("a scheduler may issue two independent instructions of a warp in one cycle", default=False)
+    replay: bool = flag("each further pass of a memory instruction (conflicts, lines) takes an issue slot", default=False)
     instruction_buffer_entries: int = count("instructions", "decoded instructions held for each warp", high=16)
     fetch_width: int = count("warps", "warps a core fetches for in one cycle", high=8)
     decode_width: int = count("instructions", "instructions decoded from one fetch", high=8)
@@ -77,7 +78,6 @@ class RegisterFile:
         "operands", "operands a collector takes in one cycle: 1, or as many as banks for the naive file of BOOK Fig 3.12",
         high=32, default=1,
     )  # fmt: skip
-    write_ports: int = count("ports", "write ports of a bank", high=8, default=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,3 +151,8 @@ class SharedMemory:
     latency_cycles: int = count("core cycles", "from access to data when no two lanes conflict", high=4096)
     shares_l1: bool = flag("shared memory and the L1 data cache are parts of one memory", default=False)
     splits: tuple[tuple[int, int], ...] = splits("the parts that memory may be divided into (shares_l1)")
+    split: str = choice(
+        "when the parts are chosen (shares_l1): as configured, or at each launch the least shared memory with which as many "
+        "CTAs fit as with the most",
+        "fixed", "at-launch", default="fixed",
+    )  # fmt: skip

@@ -133,8 +133,8 @@ def flag(meaning: str, default: Any = REQUIRED) -> Any:
     return _key(Flag(), "", meaning, default)
 
 
-def text(meaning: str) -> Any:
-    return _key(Text(), "", meaning, REQUIRED)
+def text(meaning: str, default: Any = REQUIRED) -> Any:
+    return _key(Text(), "", meaning, default)
 
 
 def splits(meaning: str) -> Any:

@@ -9,7 +9,7 @@ from simtlab.errors import ConfigError
 from simtlab.machine.config.core import Clocks, Core, Issue, RegisterFile, SharedMemory, Units
 from simtlab.machine.config.keys import Text
 from simtlab.machine.config.memory import AddressMap, Cache, DataCache, Dram, L2Cache
-from simtlab.machine.config.network import Dispatch, Network
+from simtlab.machine.config.network import Network, Policies
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +31,7 @@ class MachineConfig:
     l2: L2Cache
     dram: Dram
     address_map: AddressMap
-    dispatch: Dispatch
+    policies: Policies
 
     def __post_init__(self) -> None:
         self.validate()

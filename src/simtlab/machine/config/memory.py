@@ -48,6 +48,8 @@ class DataCache(Cache):
 
     enabled: bool = flag("loads and stores go through this cache at all", default=True)
     bypass_global: bool = flag("global memory skips it; only local memory is cached", default=False)
+    reread: bool = flag("a load that missed reads its line when it has come, and locks it until then", default=False)
+    prefetch_queue_entries: int = count("lines", "prefetches that may wait for the cache", high=64, default=32)
 
 
 @dataclass(frozen=True, kw_only=True)

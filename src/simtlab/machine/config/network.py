@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from simtlab.machine.config.keys import choice, count
+from simtlab.machine.config.keys import choice, count, text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +24,8 @@ class Network:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dispatch:
-    """How CTAs are handed to cores."""
+class Policies:
+    """The policies a machine has unless others are named: a name, or a name and parameters as in `two-level,active_warps=8`."""
 
-    order: str = choice("which core takes the next CTA: the next in turn, or the emptiest", "round-robin", "load-balanced")
+    warp_scheduler: str = text("which ready warp issues next", default="lrr")
+    cta_dispatch: str = text("which core takes the next CTA", default="round-robin")

@@ -35,8 +35,17 @@ def coalesce(gpu, core, op, warp, ins, mask):
         if (mask >> np.uint32(lane)) & np.uint32(1):
             address = lane_address(warp, ins, lane)
             if op.memory == LOCAL:
-                address = local_address(gpu, core, op.slot, lane, address)
-            add(op, address // granule * granule, ins.access_bytes, granule)
+                add_local(gpu, core, op, lane, address, ins.access_bytes, granule)
+            else:
+                add(op, address // granule * granule, ins.access_bytes, granule)
+
+
+@compiled
+def add_local(gpu, core, op, lane, offset, size, granule):
+    """A lane's local variable: its words lie apart, 32 lanes of each side by side."""
+    for word in range(max(1, size // WORD_BYTES)):
+        address = local_address(gpu, core, op.slot, lane, offset + word * WORD_BYTES)
+        add(op, address // granule * granule, min(size, WORD_BYTES), granule)
 
 
 @compiled
@@ -44,7 +53,7 @@ def local_address(gpu, core, w, lane, offset):
     """Local memory as the caches see it: the same word of 32 lanes lies side by side."""
     if offset >= LOCAL_BASE:
         offset -= LOCAL_BASE
-    warp_bytes = 32 * max(gpu.launch.local_bytes, WORD_BYTES)
+    warp_bytes = 32 * max(gpu.local_bytes, WORD_BYTES)
     first = LOCAL_MEMORY_BASE + (core.number * 64 + w) * warp_bytes
     return first + offset // WORD_BYTES * 32 * WORD_BYTES + lane * WORD_BYTES + offset % WORD_BYTES
 

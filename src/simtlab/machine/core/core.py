@@ -2,68 +2,64 @@
 
 import numpy as np
 
-from simtlab.compiled import compiled
-from simtlab.machine.core.cta_slots import leave_if_drained
+from simtlab.compiled import call_hook, compiled
+from simtlab.machine.core.cta_slots import leave_if_drained, pause_beyond_limit
 from simtlab.machine.core.execution_units import dispatch, write_back
 from simtlab.machine.core.fetch import fetch, instructions_came
 from simtlab.machine.core.inflight import count_bits, next_planned
-from simtlab.machine.core.issue import DISPATCH, ISSUED, MATH_PIPE_THROTTLE, MIO_THROTTLE, NOT_SELECTED, count_cause, issue
-from simtlab.machine.core.ldst import answered, serve
+from simtlab.machine.core.issue import issue
+from simtlab.machine.core.ldst import answered, line_came, serve
 from simtlab.machine.core.operand_collector import read_operands
 from simtlab.machine.core.scoreboard import bit_of
+from simtlab.machine.core.stall import DISPATCH, ISSUED, MATH_PIPE_THROTTLE, MIO_THROTTLE, NOT_SELECTED, REPLAY, count_cause
 from simtlab.machine.fifo import pop
-from simtlab.machine.memory.l1 import (
-    BY_MSHR,
-    NOBODY,
-    NONE,
-    fill_line,
-    fill_read_only,
-    release,
-    take_waiter,
-)
+from simtlab.machine.memory.l1 import BY_MSHR, NOBODY, NONE, fill_line, fill_read_only, release, take_waiter
 from simtlab.machine.request import Kind, end
 
 INSTRUCTION, CONSTANT, TEXTURE = int(Kind.INSTRUCTION), int(Kind.CONSTANT), int(Kind.TEXTURE)
-WRITE = int(Kind.WRITE)
+WRITE, PREFETCH = int(Kind.WRITE), int(Kind.PREFETCH)
 
 
 @compiled
-def tick(gpu, core, code, timing, requests):
+def tick(gpu, core, requests):
     """One core cycle."""
-    account_for_sleep(gpu, core)
-    take_answers(gpu, core, timing, requests)
-    write_back(gpu, core, timing)
+    account_for_sleep(core, gpu.cycle)
+    if core.next_sample <= gpu.cycle:
+        sample(gpu, core)
+    take_answers(gpu, core, requests)
+    write_back(gpu, core)
     if core.detail == 3:
-        dispatch(core, timing, gpu.cycle)
+        dispatch(core, gpu.cycle)
         read_operands(core, gpu.cycle)
     serve(gpu, core, requests)
-    issue(gpu, core, code, timing)
-    fetch(gpu, core, timing, requests)
+    issue(gpu, core)
+    fetch(gpu, core, requests)
     core.ticked = gpu.cycle
     core.occupied_warp_cycles += count_bits(core.occupied)
     fall_asleep(gpu, core)
 
 
 @compiled
-def account_for_sleep(gpu, core):
+def account_for_sleep(core, cycle):
     """Cycles slept through had the causes of the cycle before."""
-    slept = gpu.cycle - core.ticked - 1
+    slept = cycle - core.ticked - 1
     if slept <= 0:
         return
     for scheduler in range(core.schedulers):
-        count_cause(gpu, core, scheduler, slept)
+        count_cause(core, scheduler, slept)
+    core.n_activity[core.activity] += slept
     if core.ldst_blocked != NONE:
         core.l1_fail[core.ldst_blocked] += slept
     core.occupied_warp_cycles += slept * count_bits(core.occupied)
-    core.ticked = gpu.cycle - 1
+    core.ticked = cycle - 1
 
 
 @compiled
-def close_account(gpu, core):
+def close_account(core, cycle):
     """The launch is over: account for the last cycles, up to and including this one."""
     core.ticked -= 1
-    account_for_sleep(gpu, core)
-    core.ticked = gpu.cycle
+    account_for_sleep(core, cycle)
+    core.ticked = cycle
 
 
 @compiled
@@ -77,13 +73,27 @@ def fall_asleep(gpu, core):
         return
     for scheduler in range(core.schedulers):
         cause = core.cause[scheduler]
-        if cause in (ISSUED, MATH_PIPE_THROTTLE, MIO_THROTTLE, DISPATCH, NOT_SELECTED):
+        if cause in (ISSUED, MATH_PIPE_THROTTLE, MIO_THROTTLE, DISPATCH, NOT_SELECTED, REPLAY):
             return
-    gpu.wake[core.number] = next_planned(core, gpu.cycle + 1)
+    gpu.wake[core.number] = min(next_planned(core, gpu.cycle + 1), core.next_sample)
 
 
 @compiled
-def take_answers(gpu, core, timing, requests):
+def sample(gpu, core):
+    """The CTA throttle looks at the core and says how many of its CTAs may run."""
+    core.next_sample = gpu.cycle + core.sample_period
+    allowed = call_hook(
+        gpu.hooks.cta_throttle_sample, core.address, core.own_cta_throttle, np.uint64(core.cta_slots), gpu.cycle
+    )
+    if allowed != core.cta_limit:
+        core.cta_limit = allowed
+        core.moved = gpu.cycle
+        gpu.dispatching = 1
+        pause_beyond_limit(core)
+
+
+@compiled
+def take_answers(gpu, core, requests):
     """One answer from memory a cycle goes where it is waited for."""
     if core.responses.count == 0:
         return
@@ -93,7 +103,7 @@ def take_answers(gpu, core, timing, requests):
     request.returned = gpu.cycle
     gpu.last_progress = gpu.cycle
     if request.kind == WRITE:
-        acknowledge(core, request.warp)
+        acknowledge(gpu, core, request.warp)
     elif request.kind == INSTRUCTION:
         instructions_came(core, request.address)
     else:
@@ -102,24 +112,55 @@ def take_answers(gpu, core, timing, requests):
         elif request.kind == TEXTURE:
             fill_read_only(core.l1t, request.address)
         if request.token == BY_MSHR:
-            entry = fill_line(core, request.address)
-            token = take_waiter(core.mshr, entry)
-            while token != NOBODY:
-                answered(gpu, core, token)
-                token = take_waiter(core.mshr, entry)
-            release(core.mshr, entry)
+            data_came(gpu, core, request)
         else:
             answered(gpu, core, request.token)
-        core.round_trips += 1
-        core.round_trip_cycles += gpu.cycle - request.born
+        count_trip(core, request)
     end(requests, number)
 
 
 @compiled
-def acknowledge(core, w):
+def data_came(gpu, core, request):
+    """A sector for the L1D: those who wait for it have it."""
+    entry = fill_line(core, request.address)
+    way = core.mshr.entry[entry].way
+    token = take_waiter(core.mshr, entry)
+    while token != NOBODY:
+        line_came(gpu, core, token, way)
+        token = take_waiter(core.mshr, entry)
+    if request.kind == PREFETCH:
+        prefetch_came(gpu, core, core.mshr.entry[entry].warp, request.address)
+    release(core.mshr, entry)
+
+
+@compiled
+def prefetch_came(gpu, core, warp, address):
+    """Data of a prefetch: the prefetcher, and the scheduler of the warp they are for, may want to know."""
+    core.prefetch_filled += 1
+    if gpu.hooks.prefetcher_on_fill != 0:
+        call_hook(gpu.hooks.prefetcher_on_fill, core.address, core.own_prefetcher, np.uint64(address), gpu.cycle)
+    if gpu.hooks.warp_scheduler_on_data != 0 and warp >= 0:
+        own = core.own_warp_scheduler[warp % core.schedulers]
+        call_hook(gpu.hooks.warp_scheduler_on_data, core.address, own, np.uint64(warp), gpu.cycle)
+
+
+@compiled
+def count_trip(core, request):
+    """A request's way, part by part: waiting to leave the core, the network, the L2, DRAM, the network back."""
+    core.round_trips += 1
+    core.round_trip_cycles += request.returned - request.born
+    core.trip_inject += request.sent - request.born
+    core.trip_request += request.arrived - request.sent
+    core.trip_l2 += request.answered - request.arrived - request.in_dram
+    core.trip_dram += request.in_dram
+    core.trip_reply += request.returned - request.answered
+
+
+@compiled
+def acknowledge(gpu, core, w):
     """A write has reached memory."""
     slot = core.slots[w]
     slot.stores -= 1
     if slot.stores == 0:
         core.membar = np.uint64(core.membar & ~bit_of(w))
-        leave_if_drained(core, w)
+        leave_if_drained(gpu, core, w)

@@ -2,54 +2,114 @@
 
 import numpy as np
 
-from simtlab.compiled import compiled
+from simtlab.compiled import call_hook, compiled
 from simtlab.execute.cta import start
-from simtlab.execute.state import WarpStatus
+from simtlab.execute.state import WarpStatus, cta_t, field_offset, warp_t
 from simtlab.machine.core.inflight import count_bits, lowest_bit
 from simtlab.machine.core.instruction_buffer import look_at_head
 from simtlab.machine.core.scoreboard import bit_of
+from simtlab.machine.core.state import core_t
 
 DONE = int(WarpStatus.DONE)
 ALL_SLOTS = np.uint64(0xFFFFFFFFFFFFFFFF)
+FIRST_CTA, CTA_BYTES, WARP_BYTES = field_offset(core_t, "ctas"), cta_t.itemsize, warp_t.itemsize
+SHARED_WINDOW, FIRST_WARP = field_offset(cta_t, "shared_window"), field_offset(cta_t, "warps")
+CONTEXT, LOCAL_WINDOW = field_offset(warp_t, "context"), field_offset(warp_t, "local_window")
 
 
 @compiled
-def has_room(gpu, core):
-    """Whether one more CTA of the running kernel fits. Registers and shared memory are in `cta_limit`."""
-    if core.resident >= core.cta_limit:
+def has_room(core, kernel):
+    """Whether a CTA of a kernel fits beside those that are there, and the throttle lets it."""
+    if core.resident >= core.cta_limit or core.free_ctas == 0:
+        return False
+    if core.registers_left < kernel.registers or core.shared_left < kernel.shared_bytes:
+        return False
+    if core.threads_left < 32 * kernel.warps:
         return False
     mine = ALL_SLOTS if core.warp_slots == 64 else np.uint64(bit_of(core.warp_slots) - np.uint64(1))
-    free = np.uint64(mine & ~core.occupied)
-    return count_bits(free) >= (gpu.launch.threads + 31) // 32
+    return count_bits(np.uint64(mine & ~core.occupied)) >= kernel.warps
 
 
 @compiled
-def move_in(gpu, core, timing, number):
-    """Start CTA `number` of the grid in a free slot."""
+def move_in(gpu, core, k):
+    """Start the next CTA of a kernel in a free slot."""
+    kernel = gpu.kernel[k]
     c = lowest_bit(core.free_ctas)
     core.free_ctas = np.uint64(core.free_ctas & ~bit_of(c))
-    core.resident += 1
+    take_resources(core, kernel, 1)
     cta = core.ctas[c]
-    start(gpu.launch, cta, number)
+    settle(gpu, core, cta, c, kernel.warps)
+    start(kernel.launch, cta, kernel.launch.next_cta)
+    cta.shared_window.length = kernel.launch.shared_bytes
+    kernel.launch.next_cta += 1
     core.cta_warps_left[c] = cta.n_warps
-    for k in range(cta.n_warps):
+    core.ages += 1
+    core.cta_age[c], core.cta_kernel[c] = core.ages, k
+    for warp in range(cta.n_warps):
         w = lowest_bit(np.uint64(~core.occupied))
         core.occupied = np.uint64(core.occupied | bit_of(w))
-        core.slot_of[c, k] = w
-        cta.warps[k].context.smid = core.number
-        cta.warps[k].context.warpid = w
-        slot = core.slots[w]
-        slot.cta, slot.warp, slot.head, slot.buffered = c, k, 0, 0
-        slot.in_flight, slot.collecting, slot.stores, slot.reservations = 0, 0, 0, 0
-        slot.bloom = np.uint64(0)
-        slot.resume = 0
-        core.ages += 1
-        slot.age = core.ages
-        look_at_head(core, timing, w)
+        core.slot_of[c, warp] = w
+        cta.warps[warp].context.smid = core.number
+        cta.warps[warp].context.warpid = w
+        take_slot(core, kernel, w, k, c, warp)
+    for scheduler in range(core.schedulers):
+        if gpu.hooks.warp_scheduler_on_cta != 0:
+            call_hook(gpu.hooks.warp_scheduler_on_cta, core.address, core.own_warp_scheduler[scheduler], np.uint64(c), gpu.cycle)
+    if gpu.hooks.prefetcher_on_cta != 0:
+        call_hook(gpu.hooks.prefetcher_on_cta, core.address, core.own_prefetcher, np.uint64(c), gpu.cycle)
 
 
 @compiled
-def leave_if_drained(core, w):
+def take_resources(core, kernel, ctas):
+    core.resident += ctas
+    core.registers_left -= ctas * kernel.registers
+    core.shared_left -= ctas * kernel.shared_bytes
+    core.threads_left -= ctas * 32 * kernel.warps
+
+
+@compiled
+def settle(gpu, core, cta, c, warps):
+    """Point a CTA slot at its own memory."""
+    place = core.number * core.cta_slots + c
+    cta.registers = gpu.registers + place * gpu.register_stride
+    cta.local = gpu.local + place * gpu.local_stride
+    cta.shared_window.host = gpu.shared + place * gpu.shared_stride
+    base = core.address + FIRST_CTA + c * CTA_BYTES
+    cta.shared_window_address = base + SHARED_WINDOW
+    for k in range(warps):
+        cta.warps[k].context_address = base + FIRST_WARP + k * WARP_BYTES + CONTEXT
+        cta.warps[k].local_window_address = base + FIRST_WARP + k * WARP_BYTES + LOCAL_WINDOW
+        if cta.warps[k].context.one == 0:
+            number_lanes(cta.warps[k].context)
+
+
+@compiled
+def number_lanes(context):
+    """The special registers that are the same in every warp (as program.context.fill_lanes has them)."""
+    for lane in range(32):
+        equal = np.int64(1) << lane
+        context.laneid[lane] = lane
+        context.lanemask_eq[lane], context.lanemask_lt[lane], context.lanemask_le[lane] = equal, equal - 1, 2 * equal - 1
+        context.lanemask_gt[lane], context.lanemask_ge[lane] = 0xFFFFFFFF - (2 * equal - 1), 0xFFFFFFFF - (equal - 1)
+    context.one = 1
+
+
+@compiled
+def take_slot(core, kernel, w, k, c, warp):
+    """Give a warp its slot."""
+    slot = core.slots[w]
+    slot.cta, slot.warp, slot.kernel, slot.head, slot.buffered = c, warp, k, 0, 0
+    slot.code, slot.timing, slot.pc_counts = kernel.code, kernel.timing, kernel.pc_counts
+    slot.in_flight, slot.collecting, slot.stores, slot.reservations = 0, 0, 0, 0
+    slot.bloom = np.uint64(0)
+    slot.resume = 0
+    core.ages += 1
+    slot.age = core.ages
+    look_at_head(core, w)
+
+
+@compiled
+def leave_if_drained(gpu, core, w):
     """A warp that has ended gives its slot back once nothing of it is in flight."""
     slot = core.slots[w]
     cta = core.ctas[slot.cta]
@@ -60,8 +120,43 @@ def leave_if_drained(core, w):
         return
     core.occupied = np.uint64(core.occupied & keep)
     core.draining = np.uint64(core.draining & keep)
+    core.paused = np.uint64(core.paused & keep)
     core.cta_warps_left[slot.cta] -= 1
     if core.cta_warps_left[slot.cta] == 0:
-        core.free_ctas = np.uint64(core.free_ctas | bit_of(slot.cta))
-        core.resident -= 1
-        core.ctas_finished += 1
+        move_out(gpu, core, slot.cta, slot.kernel)
+
+
+@compiled
+def move_out(gpu, core, c, k):
+    """A CTA has ended: its resources are free, and others may move in or go on."""
+    kernel = gpu.kernel[k]
+    core.free_ctas = np.uint64(core.free_ctas | bit_of(c))
+    take_resources(core, kernel, -1)
+    kernel.finished_ctas += 1
+    gpu.dispatching = 1
+    if kernel.finished_ctas == kernel.launch.n_ctas:
+        kernel.end = gpu.cycle
+        gpu.finished_kernels += 1
+    pause_beyond_limit(core)
+
+
+@compiled
+def pause_beyond_limit(core):
+    """The throttle lets the oldest CTAs run; the youngest beyond its number pause."""
+    core.paused = np.uint64(0)
+    if core.resident <= core.cta_limit:
+        return
+    busy = np.uint64(np.uint64(bit_of(core.cta_slots) - np.uint64(1)) & ~core.free_ctas)
+    for _ in range(core.resident - core.cta_limit):
+        youngest = lowest_bit(busy)
+        rest = np.uint64(busy & ~bit_of(youngest))
+        while rest != 0:
+            c = lowest_bit(rest)
+            rest = np.uint64(rest & ~bit_of(c))
+            if core.cta_age[c] > core.cta_age[youngest]:
+                youngest = c
+        busy = np.uint64(busy & ~bit_of(youngest))
+        for k in range(core.ctas[youngest].n_warps):
+            w = core.slot_of[youngest, k]
+            if core.slots[w].cta == youngest:
+                core.paused = np.uint64(core.paused | (bit_of(w) & core.occupied))

@@ -9,6 +9,7 @@ from simtlab.machine.core.ldst import count_load, offer
 from simtlab.machine.core.operand_collector import bank_of, is_first_of_its_warp, leave, oldest
 from simtlab.machine.core.scoreboard import bit_of, check, release
 from simtlab.machine.core.state import FIRST_PREDICATE, OpState, Unit, WarProtection
+from simtlab.machine.core.timing import timing_at
 from simtlab.machine.fifo import NOTHING
 
 LDST = int(Unit.LDST)
@@ -24,6 +25,12 @@ def free_copy(core, sub_core, unit, cycle):
         if core.unit_free[sub_core, unit, copy] <= cycle:
             return copy
     return NO_COPY
+
+
+@compiled
+def row_of(core, op):
+    """What the core must know of an instruction in flight."""
+    return timing_at(core.slots[op.slot].timing).row[op.pc]
 
 
 @compiled
@@ -43,7 +50,7 @@ def begin(core, number, sub_core, row, cycle):
 
 
 @compiled
-def dispatch(core, timing, cycle):
+def dispatch(core, cycle):
     """Collector units with all operands send their instruction to its unit, oldest first."""
     left = core.collecting
     while left != 0:
@@ -56,14 +63,14 @@ def dispatch(core, timing, cycle):
         op = core.ops[number]
         if op.unit != LDST:
             core.moved = cycle  # a busy unit is free again by itself
-        if begin(core, number, unit.sub_core, timing.row[op.pc], cycle):
+        if begin(core, number, unit.sub_core, row_of(core, op), cycle):
             core.moved = cycle
             leave(core, c)
-            operands_are_read(core, timing, op.slot)
+            operands_are_read(core, op.slot)
 
 
 @compiled
-def operands_are_read(core, timing, w):
+def operands_are_read(core, w):
     """An instruction has left the operand collector: WAR protection may let its warp go on."""
     slot = core.slots[w]
     slot.collecting -= 1
@@ -73,11 +80,11 @@ def operands_are_read(core, timing, w):
         if slot.bloom != 0:
             slot.bloom = np.uint64(0)
             if slot.buffered > 0:
-                check(core, timing.row[slot.head], w)
+                check(core, timing_at(slot.timing).row[slot.head], w)
 
 
 @compiled
-def write_back(gpu, core, timing):
+def write_back(gpu, core):
     """Results planned for this cycle are written; two of one bank wait for each other."""
     cycle = gpu.cycle
     number = take_planned(core, cycle)
@@ -86,12 +93,12 @@ def write_back(gpu, core, timing):
     while number != NOTHING:
         following = core.ops[number].next
         op = core.ops[number]
-        row = timing.row[op.pc]
+        row = row_of(core, op)
         if core.detail == 3 and not take_banks(core, op.slot, row, cycle):
             core.write_conflicts += 1
             plan(core, number, cycle + 1)
         else:
-            retire(gpu, core, timing, number)
+            retire(gpu, core, number)
         number = following
 
 
@@ -111,11 +118,11 @@ def take_banks(core, w, row, cycle):
 
 
 @compiled
-def retire(gpu, core, timing, number):
+def retire(gpu, core, number):
     """The instruction is finished: its registers are there, and its warp may have something to issue again."""
     op = core.ops[number]
     w = op.slot
-    row = timing.row[op.pc]
+    row = row_of(core, op)
     release(core, row, w)
     if row.unit == LDST:
         count_load(core, number, gpu.cycle)
@@ -126,6 +133,6 @@ def retire(gpu, core, timing, number):
     if slot.in_flight == 0:
         core.busy_warp = np.uint64(core.busy_warp & ~bit_of(w))
     if slot.buffered > 0:
-        check(core, timing.row[slot.head], w)
+        check(core, timing_at(slot.timing).row[slot.head], w)
     free_op(core, number)
-    leave_if_drained(core, w)
+    leave_if_drained(gpu, core, w)

@@ -11,7 +11,6 @@ from simtlab.machine.memory.l1 import no_room, send
 from simtlab.machine.request import Kind
 
 INSTRUCTION = int(Kind.INSTRUCTION)
-CODE_BASE = 0x5000_0000_0000  # where a kernel's instructions lie, for the caches
 INSTRUCTION_BYTES = 8
 
 
@@ -25,7 +24,7 @@ def wanting(core, sub_core, cycle):
 
 
 @compiled
-def fetch(gpu, core, timing, requests):
+def fetch(gpu, core, requests):
     """Each sub-core fetches for one warp: the next in turn."""
     for sub_core in range(core.sub_cores):
         want = wanting(core, sub_core, gpu.cycle)
@@ -35,14 +34,15 @@ def fetch(gpu, core, timing, requests):
         later = np.uint64(want >> np.uint64(turn)) if turn < 64 else np.uint64(0)
         w = turn + lowest_bit(later) if later != 0 else lowest_bit(want)
         core.fetch_turn[sub_core] = w + 1
-        fetch_for(gpu, core, timing, requests, w)
+        fetch_for(gpu, core, requests, w)
 
 
 @compiled
-def fetch_for(gpu, core, timing, requests, w):
+def fetch_for(gpu, core, requests, w):
     """Read the cache line of the warp's next instruction: decoded instructions on a hit, a request on a miss."""
     slot = core.slots[w]
-    address = CODE_BASE + slot.head * INSTRUCTION_BYTES
+    kernel = gpu.kernel[slot.kernel]
+    address = kernel.code_base + slot.head * INSTRUCTION_BYTES
     cache = core.l1i
     way = probe(cache, address)
     if way != NO_WAY and cache.line[way].pending == 0:
@@ -50,8 +50,8 @@ def fetch_for(gpu, core, timing, requests, w):
         core.l1i_hits += 1
         core.moved = gpu.cycle
         left_in_line = (cache.line_bytes - address % cache.line_bytes) // INSTRUCTION_BYTES
-        slot.buffered = min(core.fetch_width, left_in_line, gpu.n_instructions - slot.head)
-        look_at_head(core, timing, w)
+        slot.buffered = min(core.fetch_width, left_in_line, kernel.instructions - slot.head)
+        look_at_head(core, w)
         return
     if no_room(core, requests):
         return

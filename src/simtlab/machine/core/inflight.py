@@ -32,7 +32,7 @@ def new_op(core):
     op = core.ops[number]
     op.next = NOTHING
     op.accesses, op.served, op.outstanding, op.passes = 0, 0, 0, 0
-    op.hits_ready = 0
+    op.hits_ready, op.began = 0, 0
     return number
 
 

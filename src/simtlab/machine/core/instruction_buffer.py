@@ -7,12 +7,13 @@ from simtlab.execute.simt_stack import pop
 from simtlab.execute.state import WarpStatus
 from simtlab.machine.core.scoreboard import bit_of, check, clear_hazards
 from simtlab.machine.core.state import N_UNITS
+from simtlab.machine.core.timing import timing_at
 
 RUNNING = int(WarpStatus.RUNNING)
 
 
 @compiled
-def look_at_head(core, timing, w):
+def look_at_head(core, w):
     """The warp's next instruction is another one: which unit it wants, what it waits for."""
     bit = bit_of(w)
     keep = np.uint64(~bit)
@@ -20,7 +21,7 @@ def look_at_head(core, timing, w):
         core.unit_of_head[unit] = np.uint64(core.unit_of_head[unit] & keep)
     slot = core.slots[w]
     if slot.buffered > 0:
-        row = timing.row[slot.head]
+        row = timing_at(slot.timing).row[slot.head]
         core.unit_of_head[row.unit] = np.uint64(core.unit_of_head[row.unit] | bit)
         core.buffered = np.uint64(core.buffered | bit)
         check(core, row, w)
@@ -30,7 +31,7 @@ def look_at_head(core, timing, w):
 
 
 @compiled
-def advance(core, timing, w):
+def advance(core, w):
     """An instruction has left the buffer. Where the warp goes elsewhere, the rest of the buffer is worthless."""
     slot = core.slots[w]
     warp = core.ctas[slot.cta].warps[slot.warp]
@@ -40,7 +41,7 @@ def advance(core, timing, w):
     else:
         slot.buffered = 0
     slot.head = warp.pc
-    look_at_head(core, timing, w)
+    look_at_head(core, w)
 
 
 @compiled

@@ -1,6 +1,6 @@
 """Issue: each scheduler sends one ready warp's next instruction on its way. What it computes is computed here.
 
-A scheduler that issues nothing has exactly one cause, that of the warp closest to issuing.
+A scheduler that issues nothing has exactly one cause, that of the warp closest to issuing (see `stall`).
 """
 
 import numpy as np
@@ -17,10 +17,26 @@ from simtlab.machine.core.inflight import lowest_bit, new_op, plan
 from simtlab.machine.core.instruction_buffer import advance
 from simtlab.machine.core.operand_collector import enter, free_collector
 from simtlab.machine.core.scoreboard import bit_of, note_reads, reserve
-from simtlab.machine.core.state import N_STALLS, N_UNITS, OpState, Stall, Unit, WarProtection
+from simtlab.machine.core.stall import (
+    DISPATCH,
+    EMPTY,
+    ISSUED,
+    NO_WARP,
+    NOT_SELECTED,
+    PC_BYTES,
+    REPLAY,
+    candidates,
+    count_activity,
+    count_cause,
+    which_pipe,
+    why_not,
+)
+from simtlab.machine.core.state import N_UNITS, OpState, Unit, WarProtection
+from simtlab.machine.core.timing import timing_at
 from simtlab.machine.fifo import NOTHING, is_full
+from simtlab.program.encode import code_at
 
-CONTROL, LDST, SFU = int(Unit.CONTROL), int(Unit.LDST), int(Unit.SFU)
+CONTROL, LDST = int(Unit.CONTROL), int(Unit.LDST)
 COLLECTING = int(OpState.COLLECTING)
 RELEASE_ON_COMMIT, RELEASE_ON_READ = int(WarProtection.RELEASE_ON_COMMIT), int(WarProtection.RELEASE_ON_READ)
 BLOOMBOARD = int(WarProtection.BLOOMBOARD)
@@ -28,36 +44,28 @@ RUNNING, DONE = int(WarpStatus.RUNNING), int(WarpStatus.DONE)
 OUT_BARRIER, OUT_DONE, OUT_FAULT, OUT_SERVICE = (
     int(o) for o in (Outcome.BARRIER, Outcome.DONE, Outcome.FAULT, Outcome.SERVICE)
 )  # fmt: skip
-NO_WARP = -1
-(
-    ISSUED, EMPTY, NO_INSTRUCTION, BRANCH_RESOLVING, WAIT, SHORT_SCOREBOARD, LONG_SCOREBOARD, AT_BARRIER, MEMBAR,
-    MATH_PIPE_THROTTLE, LG_THROTTLE, MIO_THROTTLE, DISPATCH, IMC_MISS, DRAIN, NOT_SELECTED,
-) = (int(s) for s in Stall)  # fmt: skip
 
 
 @compiled
-def issue(gpu, core, code, timing):
+def issue(gpu, core):
     """Every scheduler's turn."""
     for scheduler in range(core.schedulers):
-        cause, w = schedule(gpu, core, code, timing, scheduler)
+        cause, w = schedule(gpu, core, scheduler)
         core.cause[scheduler] = cause
-        core.cause_pc[scheduler] = core.slots[w].head if w != NO_WARP and cause != ISSUED else -1
-        count_cause(gpu, core, scheduler, 1)
+        core.cause_place[scheduler] = 0
+        if w != NO_WARP and cause != ISSUED:
+            core.cause_place[scheduler] = core.slots[w].pc_counts + core.slots[w].head * PC_BYTES
+        count_cause(core, scheduler, 1)
+    count_activity(core)
 
 
 @compiled
-def count_cause(gpu, core, scheduler, cycles):
-    """Add cycles to the scheduler's account, and to the instruction's that it waited for."""
-    core.n_stall[scheduler, core.cause[scheduler]] += cycles
-    pc = core.cause_pc[scheduler]
-    if pc >= 0:
-        place = gpu.pc_stalls + 8 * (pc * N_STALLS + core.cause[scheduler])
-        store_i64(place, load_i64(place) + cycles)
-
-
-@compiled
-def schedule(gpu, core, code, timing, scheduler):
+def schedule(gpu, core, scheduler):
     """Issue for one scheduler. Gives the cause of its cycle and the warp it concerns."""
+    if core.replays[scheduler] > 0:
+        core.replays[scheduler] -= 1
+        core.n_replays += 1
+        return REPLAY, NO_WARP
     mine = np.uint64(core.mine[scheduler] & core.occupied)
     if mine == 0:
         return EMPTY, NO_WARP
@@ -66,29 +74,31 @@ def schedule(gpu, core, code, timing, scheduler):
         return why_not(core, mine)
     if core.scheduler_free[scheduler] > gpu.cycle:
         return DISPATCH, lowest_bit(could)
-    sub_core = scheduler % core.sub_cores
-    ready = np.uint64(could & core.unit_of_head[CONTROL])
-    for unit in range(1, N_UNITS):
-        wanting = np.uint64(could & core.unit_of_head[unit])
-        if wanting != 0 and takes(core, sub_core, unit, gpu.cycle):
-            ready = np.uint64(ready | wanting)
+    ready = ready_of(core, could, scheduler % core.sub_cores, gpu.cycle)
     if ready == 0:
         return which_pipe(core, could)
-    w = call_hook(gpu.pick, core.address, core.own[scheduler], ready, gpu.cycle)
+    own = core.own_warp_scheduler[scheduler]
+    w = call_hook(gpu.hooks.warp_scheduler_pick, core.address, own, ready, gpu.cycle)
     if w == NO_WARP:
         return NOT_SELECTED, lowest_bit(ready)
-    issue_warp(gpu, core, code, timing, w)
+    issue_warp(gpu, core, w)
+    if core.dual_issue:
+        issue_second(gpu, core, w, scheduler % core.sub_cores)
     core.scheduler_free[scheduler] = gpu.cycle + core.issue_cycles
-    call_hook(gpu.on_issue, core.address, core.own[scheduler], np.uint64(w), gpu.cycle)
+    if gpu.hooks.warp_scheduler_on_issue != 0:
+        call_hook(gpu.hooks.warp_scheduler_on_issue, core.address, own, np.uint64(w), gpu.cycle)
     return ISSUED, w
 
 
 @compiled
-def candidates(core):
-    """Warps that have an instruction and nothing to wait for but a free unit."""
-    blocked = core.wait | core.short | core.long | core.constant | core.barrier | core.membar
-    blocked = blocked | core.resolving | core.busy_warp | core.draining
-    return np.uint64(core.occupied & core.buffered & ~blocked)
+def ready_of(core, could, sub_core, cycle):
+    """Those candidates whose unit takes an instruction now."""
+    ready = np.uint64(could & core.unit_of_head[CONTROL])
+    for unit in range(1, N_UNITS):
+        wanting = np.uint64(could & core.unit_of_head[unit])
+        if wanting != 0 and takes(core, sub_core, unit, cycle):
+            ready = np.uint64(ready | wanting)
+    return ready
 
 
 @compiled
@@ -104,59 +114,33 @@ def takes(core, sub_core, unit, cycle):
 
 
 @compiled
-def which_pipe(core, could):
-    """All candidates want units that take nothing now: the cause is the first one's unit."""
-    w = lowest_bit(could)
+def issue_second(gpu, core, w, sub_core):
+    """Dual issue: the warp's next instruction goes too, if it needs nothing of the first and its unit takes it."""
     bit = bit_of(w)
-    if core.unit_of_head[LDST] & bit:
-        return LG_THROTTLE, w
-    if core.unit_of_head[SFU] & bit:
-        return MIO_THROTTLE, w
-    return MATH_PIPE_THROTTLE, w
+    if gpu.outcome != 0 or np.uint64(bit & candidates(core)) == 0 or core.unit_of_head[CONTROL] & bit:
+        return
+    if ready_of(core, bit, sub_core, gpu.cycle) != 0:
+        core.dual_issued += 1
+        issue_warp(gpu, core, w)
 
 
 @compiled
-def why_not(core, mine):
-    """No warp could issue: the cause closest to issuing, and a warp that has it."""
-    if mine & core.busy_warp:
-        return WAIT, lowest_bit(np.uint64(mine & core.busy_warp))
-    if mine & core.wait:
-        return WAIT, lowest_bit(np.uint64(mine & core.wait))
-    if mine & core.short:
-        return SHORT_SCOREBOARD, lowest_bit(np.uint64(mine & core.short))
-    if mine & core.constant:
-        return IMC_MISS, lowest_bit(np.uint64(mine & core.constant))
-    if mine & core.long:
-        return LONG_SCOREBOARD, lowest_bit(np.uint64(mine & core.long))
-    if mine & core.resolving:
-        return BRANCH_RESOLVING, lowest_bit(np.uint64(mine & core.resolving))
-    if mine & core.membar:
-        return MEMBAR, lowest_bit(np.uint64(mine & core.membar))
-    if mine & core.barrier:
-        return AT_BARRIER, lowest_bit(np.uint64(mine & core.barrier))
-    starved = np.uint64(mine & ~core.buffered & ~core.draining)
-    if starved:
-        return NO_INSTRUCTION, lowest_bit(starved)
-    return DRAIN, lowest_bit(mine)
-
-
-@compiled
-def issue_warp(gpu, core, code, timing, w):
+def issue_warp(gpu, core, w):
     """Carry out the warp's next instruction and start it on its way through the pipeline."""
     slot = core.slots[w]
     pc = slot.head
-    row, ins = timing.row[pc], code.row[pc]
+    kernel = gpu.kernel[slot.kernel]
+    code = code_at(slot.code)
+    row, ins = timing_at(slot.timing).row[pc], code.row[pc]
     cta = core.ctas[slot.cta]
     warp = cta.warps[slot.warp]
     mask = lanes_of(warp, ins)
-    core.instructions += 1
-    core.thread_instructions += count_lanes(mask)
-    gpu.last_progress = gpu.cycle
+    count_issue(gpu, core, kernel, slot, count_lanes(mask))
     if row.unit != CONTROL:
-        start(gpu, core, timing, w, mask, ins, warp)
+        start(gpu, core, w, mask, ins, warp)
     elif row.is_branch and core.branch_cycles > 0:
         resolve_later(gpu, core, w, pc)
-    outcome = execute(gpu.launch, code, gpu.worker, cta, warp, ins, pc, mask, 0)
+    outcome = execute(kernel.launch, code, kernel.worker, cta, warp, ins, pc, mask, 0)
     warp.executed += 1
     if outcome == OUT_FAULT or outcome == OUT_SERVICE:
         gpu.outcome, gpu.where_core, gpu.where_slot = outcome, core.number, w
@@ -166,26 +150,38 @@ def issue_warp(gpu, core, code, timing, w):
     if outcome == OUT_BARRIER:
         core.barrier = np.uint64(core.barrier | bit_of(w))
     else:
-        advance(core, timing, w)
+        advance(core, w)
     if warp.status == DONE:
         core.draining = np.uint64(core.draining | bit_of(w))
         cta.n_done += 1
-        leave_if_drained(core, w)
+        leave_if_drained(gpu, core, w)
     if outcome == OUT_BARRIER or outcome == OUT_DONE:
         release_complete(cta, code)
-        wake_released(core, timing, slot.cta)
+        wake_released(core, slot.cta)
 
 
 @compiled
-def start(gpu, core, timing, w, mask, ins, warp):
+def count_issue(gpu, core, kernel, slot, lanes):
+    core.instructions += 1
+    core.thread_instructions += lanes
+    kernel.issued += 1
+    kernel.issued_threads += lanes
+    place = slot.pc_counts + slot.head * PC_BYTES
+    store_i64(place, load_i64(place) + 1)
+    gpu.last_progress = gpu.cycle
+
+
+@compiled
+def start(gpu, core, w, mask, ins, warp):
     """Take a record for the instruction and send it to a collector, or straight to its unit."""
     slot = core.slots[w]
     pc = slot.head
-    row = timing.row[pc]
+    row = timing_at(slot.timing).row[pc]
     number = new_op(core)
     op = core.ops[number]
     op.slot, op.pc, op.unit, op.memory = w, pc, row.unit, row.memory
     op.is_store, op.is_atomic, op.issued, op.active = row.is_store, row.is_atomic, gpu.cycle, count_lanes(mask)
+    op.deterministic = row.deterministic
     op.state = COLLECTING
     if row.unit == LDST:
         coalesce(gpu, core, op, warp, ins, mask)
@@ -215,11 +211,11 @@ def resolve_later(gpu, core, w, pc):
 
 
 @compiled
-def wake_released(core, timing, c):
+def wake_released(core, c):
     """Warps that a barrier has set free go on with their next instruction."""
     cta = core.ctas[c]
     for k in range(cta.n_warps):
         w = core.slot_of[c, k]
         if core.barrier & bit_of(w) and core.slots[w].cta == c and cta.warps[k].status == RUNNING:
             core.barrier = np.uint64(core.barrier & ~bit_of(w))
-            advance(core, timing, w)
+            advance(core, w)

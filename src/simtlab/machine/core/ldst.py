@@ -4,15 +4,18 @@ Every cycle in which the L1 refuses is counted by its cause, as LOADS does: no w
 towards the network.
 """
 
-from simtlab.compiled import compiled
+import numpy as np
+
+from simtlab.compiled import call_hook, compiled
 from simtlab.machine.core.inflight import plan
-from simtlab.machine.core.state import OpState
+from simtlab.machine.core.state import MAX_OPS, OpState
 from simtlab.machine.core.timing import Memory
-from simtlab.machine.fifo import NOTHING, front, pop, push
-from simtlab.machine.memory.l1 import Failure, fetch_constant, fetch_texture, load, send_atomic, store_line
+from simtlab.machine.fifo import NOTHING, front, is_full, pop, push
+from simtlab.machine.memory.l1 import Failure, fetch_constant, load, send_atomic, store_line
+from simtlab.machine.memory.prefetch import serve_prefetch
 
 IN_LDST, WAITING = int(OpState.IN_LDST), int(OpState.WAITING)
-SHARED, CONSTANT, TEXTURE = int(Memory.SHARED), int(Memory.CONSTANT), int(Memory.TEXTURE)
+GLOBAL, SHARED, CONSTANT, TEXTURE = (int(m) for m in (Memory.GLOBAL, Memory.SHARED, Memory.CONSTANT, Memory.TEXTURE))
 NONE = int(Failure.NONE)
 
 
@@ -27,22 +30,36 @@ def offer(core, number):
 
 @compiled
 def serve(gpu, core, requests):
-    """One cycle: the oldest instruction makes an access."""
-    number = front(core.ldst_queue)
-    if number == NOTHING:
+    """One cycle: a load whose line has come reads it, else the oldest instruction makes an access, else a prefetch does."""
+    if core.rereads.count > 0:
+        read_again(gpu, core)
         return
+    number = front(core.ldst_queue)
+    if number != NOTHING:
+        op = core.ops[number]
+        if op.memory == SHARED:
+            core.moved = gpu.cycle
+            serve_shared(gpu, core, op)
+        elif op.served < op.accesses:
+            serve_line(gpu, core, requests, number)
+            leave_if_served(gpu, core, number)
+            return
+        leave_if_served(gpu, core, number)
+    if core.prefetches.count > 0:
+        serve_prefetch(gpu, core, requests)
+
+
+@compiled
+def leave_if_served(gpu, core, number):
+    """An instruction with all its accesses on their way makes room for the next."""
     op = core.ops[number]
-    if op.memory == SHARED:
-        core.moved = gpu.cycle
-        serve_shared(gpu, core, op)
-    elif op.served < op.accesses:
-        serve_line(gpu, core, requests, number)
-    if op.passes == 0 and op.served == op.accesses:
-        pop(core.ldst_queue)
-        core.moved = gpu.cycle
-        op.state = WAITING
-        if op.outstanding == 0:
-            finish(gpu, core, number)
+    if op.passes > 0 or op.served < op.accesses:
+        return
+    pop(core.ldst_queue)
+    core.moved = gpu.cycle
+    op.state = WAITING
+    if op.outstanding == 0:
+        finish(gpu, core, number)
 
 
 @compiled
@@ -51,13 +68,24 @@ def serve_shared(gpu, core, op):
     if op.passes > 0:
         op.passes -= 1
         core.shared_passes += 1
+        if op.passes > 0:
+            replay(core, op)
     op.hits_ready = gpu.cycle + gpu.shared_latency
+
+
+@compiled
+def replay(core, op):
+    """Where instructions are replayed (BOOK 3.3.2), each pass after the first takes an issue slot of its scheduler."""
+    if core.replay:
+        core.replays[op.slot % core.schedulers] += 1
 
 
 @compiled
 def serve_line(gpu, core, requests, number):
     """All sectors of one line, until one is refused."""
     op = core.ops[number]
+    if op.began == 0:
+        begin(gpu, core, op, number)
     line = op.lines[op.served] // gpu.line_bytes
     while op.served < op.accesses and op.lines[op.served] // gpu.line_bytes == line:
         failure = serve_access(gpu, core, requests, number)
@@ -68,6 +96,16 @@ def serve_line(gpu, core, requests, number):
         op.served += 1
         core.accesses += 1
         core.moved = gpu.cycle
+    if op.served < op.accesses:
+        replay(core, op)
+
+
+@compiled
+def begin(gpu, core, op, number):
+    """The first access of an instruction: a prefetcher may learn from a global load."""
+    op.began = gpu.cycle
+    if gpu.hooks.prefetcher_on_load != 0 and op.memory == GLOBAL and op.is_store == 0 and op.is_atomic == 0:
+        call_hook(gpu.hooks.prefetcher_on_load, core.address, core.own_prefetcher, np.uint64(number), gpu.cycle)
 
 
 @compiled
@@ -75,13 +113,30 @@ def serve_access(gpu, core, requests, number):
     op = core.ops[number]
     if op.memory == CONSTANT:
         return fetch_constant(gpu, core, requests, number)
-    if op.memory == TEXTURE:
-        return fetch_texture(gpu, core, requests, number)
     if op.is_atomic:
         return send_atomic(gpu, core, requests, number)
     if op.is_store:
         return store_line(gpu, core, requests, number)
     return load(gpu, core, requests, number)
+
+
+@compiled
+def line_came(gpu, core, number, way):
+    """Data that a load waits for are in the L1: it has them, or (`l1d.reread`) reads the line, locked until then."""
+    if core.reread and way >= 0 and not is_full(core.rereads):
+        core.l1d.line[way].locked += 1
+        push(core.rereads, number + MAX_OPS * way)
+    else:
+        answered(gpu, core, number)
+
+
+@compiled
+def read_again(gpu, core):
+    """A load that missed reads its line, which nothing could push out meanwhile (BOOK 4.1.1)."""
+    item = pop(core.rereads)
+    core.l1d.line[item // MAX_OPS].locked -= 1
+    core.moved = gpu.cycle
+    answered(gpu, core, item % MAX_OPS)
 
 
 @compiled
@@ -105,4 +160,5 @@ def count_load(core, number, cycle):
     op = core.ops[number]
     if op.is_store == 0 and op.memory != SHARED:
         core.load_latency += cycle - op.issued
+        core.load_wait += max(op.began, op.issued) - op.issued
         core.loads_finished += 1

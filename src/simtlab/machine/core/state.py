@@ -25,6 +25,7 @@ MAX_L1_LINES = 2048
 MAX_OPS = 512  # instructions in flight in a core
 N_REGISTERS = 320  # scoreboard entries of a warp: 256 registers, 64 predicates
 FIRST_PREDICATE = 256
+MAX_PREFETCHES = 64  # that can wait for the L1 in a core
 WHEEL = 1024  # cycles ahead that a result can be planned
 
 
@@ -63,9 +64,19 @@ class Stall(IntEnum):
     IMC_MISS = 13  # a constant that is not in its cache
     DRAIN = 14  # the warp ended, its stores are under way
     NOT_SELECTED = 15  # held back by the scheduling policy
+    REPLAY = 16  # the slot went to another pass of an instruction issued before (issue.replay)
 
 
 N_STALLS = len(Stall)
+
+
+class Activity(IntEnum):
+    """What a core as a whole did in a cycle, as DYNCTA (section IV) looks at it."""
+
+    ACTIVE = 0  # a warp issued
+    MEMORY = 1  # all its warps wait for data: C_mem
+    IDLE = 2  # nothing to issue though no pipeline is stalled: C_idle
+    STALLED = 3  # a warp is ready and a pipeline takes nothing
 
 
 class Pending(IntEnum):
@@ -111,6 +122,8 @@ op_t = np.dtype(
         ("is_atomic", "i8"),
         ("active", "i8"),  # lanes
         ("issued", "i8"),
+        ("began", "i8"),  # when its first access was tried
+        ("deterministic", "i8"),  # the class of a global load (program/load_classes.py); -1: no global load
         ("hits_ready", "i8"),  # when the last hit among its accesses has its data
         ("lines", "i8", (MAX_ACCESSES,)),  # sector addresses it touches
         ("bytes", "i8", (MAX_ACCESSES,)),  # bytes wanted of each
@@ -122,6 +135,10 @@ slot_t = np.dtype(
     [
         ("cta", "i8"),
         ("warp", "i8"),  # in its CTA
+        ("kernel", "i8"),
+        ("code", "i8"),  # host addresses of its kernel's instructions,
+        ("timing", "i8"),  # and of what the core must know of them
+        ("pc_counts", "i8"),
         ("head", "i8"),  # pc of the instruction buffer's first entry
         ("buffered", "i8"),
         ("in_flight", "i8"),  # instructions issued and not finished
@@ -133,6 +150,12 @@ slot_t = np.dtype(
         ("bloom", "u8"),  # bloomboard: registers being read, hashed
     ],
     align=True,
+)
+
+# A line somebody expects to be wanted: for which warp slot, which load foresaw it, and when.
+prefetch_t = np.dtype([("address", "i8"), ("warp", "i8"), ("pc", "i8"), ("asked", "i8")], align=True)
+prefetch_queue_t = np.dtype(
+    [("limit", "i8"), ("count", "i8"), ("head", "i8"), ("items", prefetch_t, (MAX_PREFETCHES,))], align=True
 )
 
 collector_t = np.dtype(
@@ -151,13 +174,17 @@ core_t = np.dtype(
     [
         ("number", "i8"),
         ("address", "i8"),  # of this record, for policies' hooks
-        ("own", "i8", (MAX_SCHEDULERS,)),  # addresses of the warp schedulers' own state
+        ("own_warp_scheduler", "i8", (MAX_SCHEDULERS,)),  # addresses of the policies' own state
+        ("own_prefetcher", "i8"),
+        ("own_cta_throttle", "i8"),
+        ("own_l1_allocation", "i8"),
         ("detail", "i8"),
         ("warp_slots", "i8"),
         ("schedulers", "i8"),
         ("sub_cores", "i8"),
         ("dual_issue", "i8"),
-        ("buffer_entries", "i8"),
+        ("replay", "i8"),
+        ("reread", "i8"),  # a load that missed reads its line again when it has come, and the line is locked until then
         ("fetch_width", "i8"),
         ("scoreboard_entries", "i8"),  # 0: one per register
         ("branch_cycles", "i8"),
@@ -172,7 +199,9 @@ core_t = np.dtype(
         ("issue_cycles", "i8"),  # a warp of 32 threads on a narrow SIMD takes several cycles to issue
         ("scheduler_free", "i8", (MAX_SCHEDULERS,)),
         ("cause", "i8", (MAX_SCHEDULERS,)),  # what each scheduler did in the last cycle, and for which instruction
-        ("cause_pc", "i8", (MAX_SCHEDULERS,)),
+        ("cause_place", "i8", (MAX_SCHEDULERS,)),  # host address of that instruction's row of counts, or 0
+        ("replays", "i8", (MAX_SCHEDULERS,)),  # passes that want an issue slot
+        ("activity", "i8"),  # of the last cycle
         ("sequence", "i8"),
         ("ages", "i8"),
         # sets of warp slots
@@ -187,6 +216,7 @@ core_t = np.dtype(
         ("resolving", "u8"),
         ("draining", "u8"),
         ("fetching", "u8"),  # an instruction cache miss is under way
+        ("paused", "u8"),  # the CTA throttle holds them back
         ("busy_warp", "u8"),  # WAR protection or the one-loop core holds the warp back
         ("unit_of_head", "u8", (N_UNITS,)),
         ("mine", "u8", (MAX_SCHEDULERS,)),
@@ -215,9 +245,9 @@ core_t = np.dtype(
         ("operands_written", "i8"),
         ("unit_busy", "i8", (N_UNITS,)),
         ("occupied_warp_cycles", "i8"),
-        ("ctas_finished", "i8"),
-        ("global_loads", "i8"),
-        ("atomics", "i8"),
+        ("n_activity", "i8", (4,)),
+        ("n_replays", "i8"),
+        ("dual_issued", "i8"),
         ("shared_passes", "i8"),
         ("accesses", "i8"),
         ("l1_hits", "i8"),
@@ -231,23 +261,46 @@ core_t = np.dtype(
         ("l1t_hits", "i8"),
         ("l1t_misses", "i8"),
         ("load_latency", "i8"),
+        ("load_wait", "i8"),
         ("loads_finished", "i8"),
         ("round_trips", "i8"),
         ("round_trip_cycles", "i8"),
+        ("trip_inject", "i8"),  # its parts
+        ("trip_request", "i8"),
+        ("trip_l2", "i8"),
+        ("trip_dram", "i8"),
+        ("trip_reply", "i8"),
+        ("prefetch_asked", "i8"),
+        ("prefetch_issued", "i8"),
+        ("prefetch_dropped", "i8", (3,)),  # by Drop
+        ("prefetch_filled", "i8"),
+        ("prefetch_used", "i8"),
+        ("prefetch_late", "i8"),
+        ("prefetch_distance", "i8"),
         # load/store unit and first-level memory
         ("ldst_queue", fifo_t(64)),
         ("ldst_blocked", "i8"),  # why the head cannot go on, a Failure
         ("inject", fifo_t(256)),
         ("responses", fifo_t(1024)),
+        ("rereads", fifo_t(256)),  # loads whose line has come, with the line: op + MAX_OPS * way
+        ("prefetches", prefetch_queue_t),
         ("l1d", cache_t(MAX_L1_LINES)),
         ("l1i", cache_t(MAX_L1_LINES)),
         ("l1c", cache_t(MAX_L1_LINES)),
         ("l1t", cache_t(MAX_L1_LINES)),
         ("mshr", mshr_t),
-        # CTAs
-        ("cta_limit", "i8"),
+        # CTAs, and what of the core is not taken
+        ("cta_slots", "i8"),
+        ("cta_limit", "i8"),  # how many may run: the throttle's word
+        ("sample_period", "i8"),
+        ("next_sample", "i8"),
         ("resident", "i8"),
+        ("registers_left", "i8"),
+        ("shared_left", "i8"),
+        ("threads_left", "i8"),
         ("free_ctas", "u8"),
+        ("cta_age", "i8", (MAX_CTAS,)),
+        ("cta_kernel", "i8", (MAX_CTAS,)),
         ("cta_warps_left", "i8", (MAX_CTAS,)),
         ("slot_of", "i8", (MAX_CTAS, 32)),
         ("n_stall", "i8", (MAX_SCHEDULERS, N_STALLS)),

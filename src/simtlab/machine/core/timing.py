@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from simtlab.compiled import reader_of
 from simtlab.machine.core.state import FIRST_PREDICATE, MAX_DESTINATIONS, MAX_SOURCES, N_REGISTERS, Pending, Unit
 from simtlab.program.action import Action, Space
 from simtlab.program.encode import MAX_INSTRUCTIONS
@@ -37,7 +38,7 @@ timing_t = np.dtype(
         ("waits_for", "i8"),  # Pending: what a register that this instruction writes waits for
         ("is_branch", "i8"),
         ("is_fence", "i8"),
-        ("is_barrier", "i8"),
+        ("deterministic", "i8"),  # class of a global load, see program/load_classes.py; -1: none
         ("sources", "i8"),
         ("destinations", "i8"),
         ("source", "i8", (MAX_SOURCES,)),
@@ -48,6 +49,7 @@ timing_t = np.dtype(
 
 # One record, like the instructions themselves (program/encode.py), for the same reason.
 timing_table_t = np.dtype([("row", timing_t, (MAX_INSTRUCTIONS,))])
+timing_at = reader_of(timing_table_t)
 
 SPACES = {
     Space.GLOBAL: Memory.GLOBAL, Space.LOCAL: Memory.LOCAL, Space.SHARED: Memory.SHARED, Space.CONST: Memory.CONSTANT,
@@ -121,8 +123,7 @@ def _fill_unit(row: np.void, instruction: Lowered, units: Any, warp_passes: int)
     action = instruction.action
     row["is_branch"] = action in TRANSFERS
     row["is_fence"] = action == Action.FENCE
-    row["is_barrier"] = action == Action.BARRIER
-    row["waits_for"] = Pending.FIXED
+    row["waits_for"], row["deterministic"] = Pending.FIXED, -1
     if action in CONTROL_ACTIONS:
         row["unit"], row["latency"], row["initiation"] = Unit.CONTROL, 1, 1
         return

@@ -8,7 +8,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from simtlab.compiled import compiled
+from simtlab.compiled import call_hook, compiled
 
 NO_WAY = -1
 
@@ -29,12 +29,13 @@ line_t = np.dtype(
         ("dirty", "u4"),
         ("used", "i8"),
         ("filled", "i8"),
-        ("prefetched", "i8"),
-        ("owner", "i8"),
+        ("prefetched", "i8"),  # a prefetch brought it and no demand has used it yet
+        ("asked", "i8"),  # when that prefetch was foreseen
+        ("locked", "i8"),  # loads that waited for it and have not read it yet
     ],
     align=True,
 )
-
+LINE_BYTES = line_t.itemsize
 
 
 def cache_t(max_lines: int) -> np.dtype:
@@ -56,6 +57,10 @@ def cache_t(max_lines: int) -> np.dtype:
             ("write_allocate", "i8"),
             ("hit_latency", "i8"),
             ("clock", "i8"),
+            ("unused_evicted", "i8"),  # prefetched lines that went before anybody used them
+            ("victim_hook", "i8"),  # address of the replacement policy's hook, or 0
+            ("own", "i8"),
+            ("first_line", "i8"),  # host address of the lines
             ("line", line_t, (max_lines,)),
         ],
         align=True,
@@ -104,17 +109,33 @@ def touch(cache, way):
 def victim(cache, address):
     """The line a new one would take: an invalid one, else the least recently used that is not on its way; or NO_WAY."""
     first = set_of(cache, address) * cache.ways
+    if cache.victim_hook != 0:
+        return ask_policy(cache, first)
     best = NO_WAY
     for way in range(first, first + cache.ways):
         line = cache.line[way]
         if line.state == INVALID:
             return way
-        if line.state == RESERVED or line.pending != 0:
+        if not may_go(line):
             continue
         stamp = line.filled if cache.fifo else line.used
         if best == NO_WAY or stamp < (cache.line[best].filled if cache.fifo else cache.line[best].used):
             best = way
     return best
+
+
+@compiled
+def may_go(line):
+    """Whether a line can make room for another: nothing of it is on its way, and nobody has yet to read it."""
+    return line.state != RESERVED and line.pending == 0 and line.locked == 0
+
+
+@compiled
+def ask_policy(cache, first):
+    """The replacement policy chooses among the lines of a set."""
+    lines = cache.first_line + first * LINE_BYTES
+    way = call_hook(cache.victim_hook, lines, cache.own, np.uint64(cache.ways), cache.clock)
+    return NO_WAY if way == NO_WAY else first + way
 
 
 @compiled
@@ -126,6 +147,7 @@ def reserve(cache, way, address, sectors):
     line.sectors = np.uint32(0)
     line.pending = sectors
     line.dirty = np.uint32(0)
+    cache.unused_evicted += line.prefetched
     line.prefetched = 0
     touch(cache, way)
 
@@ -146,12 +168,15 @@ def invalidate(cache, way):
     line = cache.line[way]
     line.state = INVALID
     line.sectors, line.pending, line.dirty = np.uint32(0), np.uint32(0), np.uint32(0)
+    cache.unused_evicted += line.prefetched
+    line.prefetched = 0
 
 
 @compiled
 def forget_all(cache):
     """Empty the cache."""
     for way in range(cache.sets * cache.ways):
+        cache.line[way].prefetched = 0
         invalidate(cache, way)
-        cache.line[way].tag = -1
+        cache.line[way].tag, cache.line[way].locked = -1, 0
     cache.clock = 0

@@ -147,6 +147,9 @@ channel_t = np.dtype(
         ("read_to_precharge", "i8"),
         ("write_to_precharge", "i8"),
         ("places", "i8", (2,)),  # for requests on their way out, by direction
+        ("address", "i8"),  # of this record, for the scheduling policy
+        ("own", "i8"),
+        ("choose_hook", "i8"),  # address of its hook; 0: the scheduler above
         # state
         ("wake", "i8"),  # nothing can be sent before this cycle
         ("command_ready", "i8"),  # one command a cycle

@@ -10,12 +10,15 @@ of several column accesses, once begun, goes before all others, and the bus turn
 FCFS sends the column accesses in order of arrival; banks are opened ahead for the oldest request of each.
 """
 
-from simtlab.compiled import compiled
+import numpy as np
+
+from simtlab.compiled import call_hook, compiled
 from simtlab.machine.fifo import NOTHING
 from simtlab.machine.memory.bank import COLUMN_READ, READ, WRITE, needed
 from simtlab.machine.memory.dram_channel import FAR_FUTURE, NO_GROUP, NO_ROW, NO_TURN, Scheduler
 
 FCFS = int(Scheduler.FCFS)
+NO_BANK = -1
 NOT_BEGUN = 1 << 40  # added to the order of arrival: requests that have begun go first, …
 MOVES_NO_DATA = 1 << 50  # … activates and precharges last
 
@@ -130,6 +133,8 @@ def ready_at(channel, nominee):
 @compiled
 def choose(channel, requests, cycle):
     """The queue position of the request whose next command goes out in this cycle, or NOTHING."""
+    if channel.choose_hook != 0:
+        return choose_by_policy(channel, cycle)
     chosen = NOTHING
     lowest = NO_TURN
     for number in range(channel.n_banks):
@@ -139,6 +144,22 @@ def choose(channel, requests, cycle):
         chosen = position if rank < lowest else chosen
         lowest = min(lowest, rank)
     return chosen
+
+
+@compiled
+def choose_by_policy(channel, cycle):
+    """The policy picks among the banks whose next command can go out now; a request begun goes on first."""
+    could = np.uint64(0)
+    for number in range(channel.n_banks):
+        nominee = channel.nominees[number]
+        if nominee.position != NOTHING and ready_at(channel, nominee) <= cycle:
+            if channel.banks[number].begun == nominee.position:
+                return np.int64(nominee.position)
+            could = np.uint64(could | np.uint64(np.uint64(1) << np.uint64(number)))
+    if could == 0:
+        return np.int64(NOTHING)
+    number = call_hook(channel.choose_hook, channel.address, channel.own, could, cycle)
+    return np.int64(NOTHING if number == NO_BANK else channel.nominees[number].position)
 
 
 @compiled

@@ -4,10 +4,10 @@ from enum import IntEnum
 
 import numpy as np
 
-from simtlab.compiled import compiled
+from simtlab.compiled import call_hook, compiled
 from simtlab.machine.fifo import NOTHING, is_full, push
 from simtlab.machine.memory import mshr as table
-from simtlab.machine.memory.cache import DIRTY, NO_WAY, fill, invalidate, probe, reserve, touch, victim
+from simtlab.machine.memory.cache import DIRTY, NO_WAY, fill, invalidate, may_go, probe, reserve, touch, victim
 from simtlab.machine.request import Kind, create
 
 READ, WRITE, ATOMIC, CONSTANT = (int(k) for k in (Kind.READ, Kind.WRITE, Kind.ATOMIC, Kind.CONSTANT))
@@ -33,6 +33,7 @@ class WritePolicy(IntEnum):
     WRITE_BACK = 2
 
 
+LOCAL = 2  # Memory.LOCAL; named here to keep the imports one way
 NONE, NO_TAG, NO_MSHR, NO_NETWORK = (int(f) for f in Failure)
 EVICT, BACK = int(WritePolicy.WRITE_EVICT), int(WritePolicy.WRITE_BACK)
 
@@ -67,13 +68,16 @@ def load(gpu, core, requests, number):
     op = core.ops[number]
     address = op.lines[op.served]
     cache = core.l1d
-    if cache.enabled == 0:
+    if goes_around(gpu, core, op, number):
         return bypass(gpu, core, requests, number, address)
     bit = sector_bit(cache, address)
     way = probe(cache, address)
     if way != NO_WAY and cache.line[way].sectors & bit:
         touch(cache, way)
         core.l1_hits += 1
+        if cache.line[way].prefetched:
+            cache.line[way].prefetched = 0
+            count_use(gpu, core, cache.line[way].asked)
         op.hits_ready = gpu.cycle + cache.hit_latency
         return NONE
     entry = find_entry(core.mshr, address)
@@ -83,12 +87,49 @@ def load(gpu, core, requests, number):
         merge(core.mshr, entry, number)
         op.outstanding += 1
         core.l1_hits_reserved += 1
+        if core.mshr.entry[entry].prefetch:
+            core.mshr.entry[entry].prefetch = 0
+            core.prefetch_late += 1
+            count_use(gpu, core, core.mshr.entry[entry].asked)
         return NONE
     return miss(gpu, core, requests, number, address, way)
 
 
 @compiled
+def goes_around(gpu, core, op, number):
+    """Whether a load leaves the L1 alone: there is none, global memory skips it, or the policy says so."""
+    if core.l1d.enabled == 0 or (gpu.bypass_global and op.memory != LOCAL):
+        return True
+    if gpu.hooks.l1_allocation_bypass == 0:
+        return False
+    return call_hook(gpu.hooks.l1_allocation_bypass, core.address, core.own_l1_allocation, np.uint64(number), gpu.cycle) != 0
+
+
+@compiled
+def count_use(gpu, core, asked):
+    """A demand has found (or joined) a line that a prefetch asked for."""
+    core.prefetch_used += 1
+    core.prefetch_distance += gpu.cycle - asked
+
+
+@compiled
 def miss(gpu, core, requests, number, address, way):
+    """A load whose line is not there and not on its way."""
+    failure = take_entry(gpu, core, requests, address, way)
+    if failure != NONE:
+        return failure
+    merge(core.mshr, find_entry(core.mshr, address), number)
+    core.ops[number].outstanding += 1
+    core.l1_misses += 1
+    send(gpu, core, requests, READ, address, core.l1d.sector_bytes, BY_MSHR, number)
+    if gpu.hooks.prefetcher_on_miss != 0:
+        call_hook(gpu.hooks.prefetcher_on_miss, core.address, core.own_prefetcher, np.uint64(number), gpu.cycle)
+    return NONE
+
+
+@compiled
+def take_entry(gpu, core, requests, address, way):
+    """Reserve what a miss needs: a line (unless lines are taken on fill), an MSHR, room to leave; all of it or nothing."""
     cache = core.l1d
     take_line = way == NO_WAY and cache.on_fill == 0
     if take_line:
@@ -105,11 +146,7 @@ def miss(gpu, core, requests, number, address, way):
         reserve(cache, way, address, sector_bit(cache, address))
     elif way != NO_WAY:
         cache.line[way].pending = np.uint32(cache.line[way].pending | sector_bit(cache, address))
-    entry = allocate(core.mshr, address, way)
-    merge(core.mshr, entry, number)
-    core.ops[number].outstanding += 1
-    core.l1_misses += 1
-    send(gpu, core, requests, READ, address, cache.sector_bytes, BY_MSHR, number)
+    allocate(core.mshr, address, way)
     return NONE
 
 
@@ -146,14 +183,11 @@ def store_line(gpu, core, requests, number):
         return store_in_cache(gpu, core, requests, number, way)
     if no_room(core, requests):
         return NO_NETWORK
-    if way != NO_WAY and policy == EVICT and cache.line[way].pending == 0:
+    if way != NO_WAY and policy == EVICT and may_go(cache.line[way]):
         invalidate(cache, way)
     core.slots[op.slot].stores += 1
     send(gpu, core, requests, WRITE, address, op.bytes[op.served], number, number)
     return NONE
-
-
-LOCAL = 2  # Memory.LOCAL; named here to keep the imports one way
 
 
 @compiled
@@ -185,7 +219,7 @@ def send_atomic(gpu, core, requests, number):
     op = core.ops[number]
     address = op.lines[op.served]
     way = probe(core.l1d, address) if core.l1d.enabled else NO_WAY
-    if way != NO_WAY and core.l1d.line[way].pending == 0:
+    if way != NO_WAY and may_go(core.l1d.line[way]):
         invalidate(core.l1d, way)
     op.outstanding += 1
     send(gpu, core, requests, ATOMIC, address, op.bytes[op.served], number, number)
@@ -252,4 +286,7 @@ def fill_line(core, address):
                 reserve(cache, way, address, bit)
     if way != NO_WAY:
         fill(cache, way, bit)
+        core.mshr.entry[entry].way = way
+        cache.line[way].prefetched = core.mshr.entry[entry].prefetch
+        cache.line[way].asked = core.mshr.entry[entry].asked
     return entry

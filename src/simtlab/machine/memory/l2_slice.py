@@ -70,6 +70,7 @@ def take_data(gpu, slice, requests):
             return
         pop(slice.fills)
         request = requests.entry[number]
+        request.in_dram += gpu.cycle
         address = granule(slice, request.address)
         slice.filling = find_entry(slice.mshr, address)
         way = slice.mshr.entry[slice.filling].way
@@ -170,6 +171,7 @@ def read(gpu, slice, requests, number):
     slice.atomics += request.kind == ATOMIC
     request.bytes = max(request.bytes, cache.sector_bytes)
     request.ready = gpu.l2.cycle + gpu.dram_latency
+    request.in_dram = -gpu.cycle
     push(slice.to_dram, number)
     return True
 

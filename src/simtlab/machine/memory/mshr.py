@@ -13,7 +13,17 @@ NO_ENTRY = -1
 NOBODY = -1
 
 entry_t = np.dtype(
-    [("address", "i8"), ("waiting", "i8"), ("first", "i8"), ("last", "i8"), ("way", "i8")], align=True
+    [
+        ("address", "i8"),
+        ("waiting", "i8"),
+        ("first", "i8"),
+        ("last", "i8"),
+        ("way", "i8"),
+        ("prefetch", "i8"),  # a prefetch asked for it and no demand has joined since
+        ("warp", "i8"),  # for whom, of a prefetch
+        ("asked", "i8"),  # when the prefetch was foreseen
+    ],
+    align=True,
 )
 waiter_t = np.dtype([("token", "i8"), ("next", "i8")], align=True)
 mshr_t = np.dtype(
@@ -78,7 +88,7 @@ def allocate(mshr, address, way):
     number = mshr.free_entry[mshr.used]
     mshr.used += 1
     entry = mshr.entry[number]
-    entry.address, entry.way, entry.waiting = address, way, 0
+    entry.address, entry.way, entry.waiting, entry.prefetch = address, way, 0, 0
     entry.first, entry.last = NOBODY, NOBODY
     k = home(address)
     while mshr.slot[k] >= 0:

@@ -24,6 +24,7 @@ from simtlab.compiled import compiled
 from simtlab.machine.fifo import NOTHING
 from simtlab.machine.network.alarm import alarm_t, find_due, quiet, set_alarm, wake_at
 from simtlab.machine.network.arbiter import words_for
+from simtlab.machine.network.contest import contest_t
 from simtlab.machine.network.ejection import arrivals_t, complete, next_arrival, release, room
 from simtlab.machine.network.packet import MAX_BUFFER_FLITS, MAX_PORTS, SETTINGS_FIELDS, apply_settings, counters_t
 from simtlab.machine.network.switch import (
@@ -48,6 +49,7 @@ crossbar_t = np.dtype(
         ("offered_count", "i4"),
         ("arrivals", arrivals_t),
         ("counters", counters_t),
+        ("contest", contest_t),
         ("input", input_t, (MAX_PORTS,)),
         ("output", output_t, (MAX_PORTS,)),
     ],

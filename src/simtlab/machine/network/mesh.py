@@ -23,6 +23,7 @@ from simtlab.compiled import compiled
 from simtlab.errors import SimtlabError
 from simtlab.machine.fifo import NOTHING
 from simtlab.machine.network.alarm import alarm_t, find_due, quiet, set_alarm, wake_at
+from simtlab.machine.network.contest import contest_t
 from simtlab.machine.network.ejection import arrivals_t, complete, ejection_t, next_arrival, release
 from simtlab.machine.network.packet import MAX_PORTS, MAX_VCS, SETTINGS_FIELDS, apply_settings, channel_of, counters_t
 from simtlab.machine.network.router import (
@@ -53,6 +54,7 @@ mesh_t = np.dtype(
         ("alarm", alarm_t(MAX_LINKS + MAX_PORTS)),
         ("arrivals", arrivals_t),
         ("counters", counters_t),
+        ("contest", contest_t),
         ("offered", "i4", (MAX_LINKS + MAX_PORTS,)),  # inputs with offers in this tick
         ("offered_count", "i4"),
         ("input_in_slot", "i4", (MAX_ROUTERS, MAX_SLOTS)),

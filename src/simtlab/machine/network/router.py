@@ -11,6 +11,7 @@ from simtlab.compiled import compiled
 from simtlab.machine.fifo import NOTHING
 from simtlab.machine.network.alarm import wake_at
 from simtlab.machine.network.arbiter import lowest, next_bit
+from simtlab.machine.network.contest import enter, open_contest, settle_contest
 from simtlab.machine.network.ejection import announce, expect, room
 from simtlab.machine.network.packet import FAR_FUTURE, MAX_BUFFER_FLITS, MAX_PACKET_FLITS, MAX_VCS
 
@@ -120,19 +121,30 @@ def links_between(network, port, destination):
 def choose(network, port, cycle):
     """The lane a free output offers itself to: the next one, round robin, whose flit may cross; NOTHING if there is none."""
     output = network.output[port]
+    contest = network.contest
+    if contest.hook != 0:
+        open_contest(contest, port, output.turn)
     waiting = output.wanted
     while waiting != 0:
         lane = next_bit(waiting, output.turn)
         if front_ready(network, output.router, lane) <= cycle and is_open(network, port, lane):
-            return lane
+            if contest.hook == 0:
+                return np.int64(lane)
+            enter(contest, lane, front_flit(network, output.router, lane))
         waiting &= ~(1 << lane)
-    return NOTHING
+    return np.int64(NOTHING) if contest.hook == 0 else settle_contest(contest, cycle)
+
+
+@compiled
+def front_flit(network, router, lane):
+    """The flit at the front of a router's lane."""
+    return front(network.input[network.input_in_slot[router, lane // MAX_VCS]].lane[lane % MAX_VCS])
 
 
 @compiled
 def front_ready(network, router, lane):
-    """When the flit at the front of a router's lane may cross."""
-    return front(network.input[network.input_in_slot[router, lane // MAX_VCS]].lane[lane % MAX_VCS]).ready
+    """When that flit may cross."""
+    return front_flit(network, router, lane).ready
 
 
 @compiled

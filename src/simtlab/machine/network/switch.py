@@ -6,6 +6,7 @@ from simtlab.compiled import compiled
 from simtlab.machine.fifo import NOTHING
 from simtlab.machine.network.alarm import wake_at
 from simtlab.machine.network.arbiter import add_port, next_port, port_set_t, remove_port
+from simtlab.machine.network.contest import enter, open_contest, settle_contest
 from simtlab.machine.network.ejection import announce, ejection_t, expect, room
 from simtlab.machine.network.packet import FAR_FUTURE, MAX_BUFFER_FLITS, MAX_PORTS, MAX_VCS
 
@@ -81,14 +82,29 @@ def ask(network, source, destination, ready):
 @compiled
 def choose(network, destination, cycle):
     """The input a free output offers itself to: the next one, round robin, whose packet is ready and which has a switch
-    port left; NOTHING if there is none. This is the arbitration policy."""
+    port left; NOTHING if there is none."""
     output = network.output[destination]
-    source = output.turn
+    if network.contest.hook != 0:
+        return choose_by_policy(network, destination, cycle)
+    source = np.int64(output.turn)
     for _ in range(output.wanted_count):
         source = next_port(output.wanted, source)
         if may_cross(network, source, destination, cycle):
             return source
-    return NOTHING
+    return np.int64(NOTHING)
+
+
+@compiled
+def choose_by_policy(network, destination, cycle):
+    """The input whose packet the arbitration policy prefers."""
+    output = network.output[destination]
+    open_contest(network.contest, destination, output.turn)
+    source = np.int64(output.turn)
+    for _ in range(output.wanted_count):
+        source = next_port(output.wanted, source)
+        if may_cross(network, source, destination, cycle):
+            enter(network.contest, source, front(network.input[source].channel[output.vc]))
+    return settle_contest(network.contest, cycle)
 
 
 @compiled

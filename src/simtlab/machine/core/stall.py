@@ -1,0 +1,96 @@
+"""Where a scheduler's cycles went: every one has exactly one cause, kept by scheduler and by instruction."""
+
+import numpy as np
+
+from simtlab.compiled import compiled, load_i64, store_i64
+from simtlab.machine.core.inflight import lowest_bit
+from simtlab.machine.core.scoreboard import bit_of
+from simtlab.machine.core.state import N_STALLS, Activity, Stall, Unit
+
+LDST, SFU = int(Unit.LDST), int(Unit.SFU)
+NO_WARP = -1
+PC_BYTES = 8 * N_STALLS  # a row of the table of counts by instruction
+(
+    ISSUED, EMPTY, NO_INSTRUCTION, BRANCH_RESOLVING, WAIT, SHORT_SCOREBOARD, LONG_SCOREBOARD, AT_BARRIER, MEMBAR,
+    MATH_PIPE_THROTTLE, LG_THROTTLE, MIO_THROTTLE, DISPATCH, IMC_MISS, DRAIN, NOT_SELECTED, REPLAY,
+) = (int(s) for s in Stall)  # fmt: skip
+ACTIVE, MEMORY, IDLE, STALLED = (int(a) for a in Activity)
+
+
+@compiled
+def candidates(core):
+    """Warps that have an instruction and nothing to wait for but a free unit."""
+    blocked = core.wait | core.short | core.long | core.constant | core.barrier | core.membar
+    blocked = blocked | core.resolving | core.busy_warp | core.draining | core.paused
+    return np.uint64(core.occupied & core.buffered & ~blocked)
+
+
+@compiled
+def which_pipe(core, could):
+    """All candidates want units that take nothing now: the cause is the first one's unit."""
+    w = lowest_bit(could)
+    bit = bit_of(w)
+    if core.unit_of_head[LDST] & bit:
+        return LG_THROTTLE, w
+    if core.unit_of_head[SFU] & bit:
+        return MIO_THROTTLE, w
+    return MATH_PIPE_THROTTLE, w
+
+
+@compiled
+def why_not(core, mine):
+    """No warp could issue: the cause closest to issuing, and a warp that has it."""
+    if mine & core.busy_warp:
+        return WAIT, lowest_bit(np.uint64(mine & core.busy_warp))
+    if mine & core.wait:
+        return WAIT, lowest_bit(np.uint64(mine & core.wait))
+    if mine & core.short:
+        return SHORT_SCOREBOARD, lowest_bit(np.uint64(mine & core.short))
+    if mine & core.constant:
+        return IMC_MISS, lowest_bit(np.uint64(mine & core.constant))
+    if mine & core.long:
+        return LONG_SCOREBOARD, lowest_bit(np.uint64(mine & core.long))
+    if mine & core.resolving:
+        return BRANCH_RESOLVING, lowest_bit(np.uint64(mine & core.resolving))
+    if mine & core.membar:
+        return MEMBAR, lowest_bit(np.uint64(mine & core.membar))
+    if mine & core.barrier:
+        return AT_BARRIER, lowest_bit(np.uint64(mine & core.barrier))
+    starved = np.uint64(mine & ~core.buffered & ~core.draining)
+    if starved:
+        return NO_INSTRUCTION, lowest_bit(starved)
+    if mine & core.paused & ~core.draining:
+        return NOT_SELECTED, lowest_bit(np.uint64(mine & core.paused & ~core.draining))
+    return DRAIN, lowest_bit(mine)
+
+
+@compiled
+def count_cause(core, scheduler, cycles):
+    """Add cycles to the scheduler's account, and to the instruction's that it waited for."""
+    cause = core.cause[scheduler]
+    core.n_stall[scheduler, cause] += cycles
+    place = core.cause_place[scheduler]
+    if place != 0:
+        store_i64(place + 8 * cause, load_i64(place + 8 * cause) + cycles)
+
+
+@compiled
+def count_activity(core):
+    """What the core as a whole did (DYNCTA, section IV): it issued, waits for memory, has nothing to do, or is stalled."""
+    core.activity = activity(core)
+    core.n_activity[core.activity] += 1
+
+
+@compiled
+def activity(core):
+    stalled = False
+    for scheduler in range(core.schedulers):
+        cause = core.cause[scheduler]
+        if cause == ISSUED:
+            return ACTIVE
+        stalled = stalled or cause in (MATH_PIPE_THROTTLE, LG_THROTTLE, MIO_THROTTLE, DISPATCH, REPLAY)
+    if stalled:
+        return STALLED
+    if core.occupied != 0 and np.uint64(core.occupied & ~(core.long | core.constant | core.membar | core.draining)) == 0:
+        return MEMORY
+    return IDLE

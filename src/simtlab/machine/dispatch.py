@@ -1,0 +1,57 @@
+"""CTA dispatch: whose turn it is among the kernels, and the policy that says which core takes the next CTA.
+
+A kernel's turn comes when the one before it in its stream has ended. Of those whose turn it is, the first with CTAs left goes
+first, and where a CTA of it fits nowhere, the next kernel may fill the room.
+"""
+
+import numpy as np
+
+from simtlab.compiled import call_hook, compiled
+from simtlab.machine.core.core import account_for_sleep
+from simtlab.machine.core.cta_slots import has_room, move_in
+from simtlab.machine.state import NO_KERNEL
+
+NO_CORE = -1
+
+
+@compiled
+def dispatch(gpu, cores):
+    """Every core with room takes at most one CTA a cycle."""
+    gpu.dispatching = 0
+    for c in range(gpu.cores):
+        gpu.resident[c] = cores[c].resident
+        gpu.taken[c] = 0
+    for k in range(gpu.kernels):
+        kernel = gpu.kernel[k]
+        if kernel.launch.next_cta < kernel.launch.n_ctas and its_turn(gpu, kernel):
+            dispatch_kernel(gpu, cores, k)
+
+
+@compiled
+def its_turn(gpu, kernel):
+    """Whether all launches before it in its stream have ended; notes the first cycle."""
+    if kernel.after != NO_KERNEL:
+        before = gpu.kernel[kernel.after]
+        if before.finished_ctas < before.launch.n_ctas:
+            return False
+    if kernel.start < 0:
+        kernel.start = gpu.cycle
+    return True
+
+
+@compiled
+def dispatch_kernel(gpu, cores, k):
+    """The policy places CTAs until no core can take one, or it says so."""
+    kernel = gpu.kernel[k]
+    anywhere = False
+    for c in range(gpu.cores):
+        gpu.room[c] = gpu.taken[c] == 0 and has_room(cores[c], kernel)
+        anywhere = anywhere or gpu.room[c] != 0
+    while anywhere and kernel.launch.next_cta < kernel.launch.n_ctas:
+        c = call_hook(gpu.hooks.cta_dispatch_choose, gpu.address, gpu.own_cta_dispatch, np.uint64(k), gpu.cycle)
+        if c == NO_CORE:
+            return
+        account_for_sleep(cores[c], gpu.cycle)
+        move_in(gpu, cores[c], k)
+        gpu.wake[c] = min(gpu.wake[c], gpu.cycle)
+        gpu.room[c], gpu.taken[c], gpu.resident[c], gpu.dispatching = 0, 1, cores[c].resident, 1

@@ -1,0 +1,124 @@
+"""Make a machine ready for launches: the kernel table, memory for the CTAs that can be resident, everything at the start."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from simtlab.execute.grid import aligned_bytes
+from simtlab.execute.state import window_t
+from simtlab.machine.build import Records
+from simtlab.machine.config import MachineConfig
+from simtlab.machine.core.state import N_STALLS, Stall
+from simtlab.machine.core.timing import timing_table
+from simtlab.machine.memory.cache import forget_all
+from simtlab.machine.occupancy import Occupancy, occupancy, registers_of_cta, split
+from simtlab.machine.state import NO_KERNEL
+from simtlab.program.program import Program
+
+FAR_FUTURE = 1 << 62
+CODE_BASE = 0x5000_0000_0000  # where the kernels' instructions lie, for the caches
+CODE_STEP = 1 << 24
+
+
+@dataclass
+class Launch:
+    """A grid to run. `serve(cta, kernel)` does what a kernel asks of the host; `give_up(kind, ctas, worker)` raises."""
+
+    program: Program
+    record: np.ndarray
+    serve: Callable
+    give_up: Callable
+    stream: int = 0
+
+
+@dataclass
+class Prepared:
+    """What must live as long as the launches run."""
+
+    fits: list[Occupancy] = field(default_factory=list)
+    counts: list[np.ndarray] = field(default_factory=list)
+    kept: list[Any] = field(default_factory=list)
+
+
+def prepare(config: MachineConfig, records: Records, launches: Sequence[Launch]) -> Prepared:
+    """Fill the kernel table and bring every core to its start."""
+    gpu = records.gpu[0]
+    prepared = Prepared()
+    for launch in launches:
+        row = launch.record[0]
+        prepared.fits.append(occupancy(config, launch.program, int(row.threads), int(row.shared_bytes)))
+    last_in_stream: dict[int, int] = {}
+    for k, launch in enumerate(launches):
+        _fill(gpu.kernel[k], config, launch, prepared)
+        gpu.kernel[k].after = last_in_stream.get(launch.stream, NO_KERNEL)
+        gpu.kernel[k].code_base = CODE_BASE + k * CODE_STEP
+        last_in_stream[launch.stream] = k
+    gpu.kernels, gpu.finished_kernels = len(launches), 0
+    gpu.dispatching, gpu.last_progress = 1, gpu.cycle
+    _allocate(gpu, config, launches, prepared)
+    wanted = (fits.ctas * int(launch.record[0].shared_bytes) for fits, launch in zip(prepared.fits, launches, strict=True))
+    l1_bytes, shared_bytes = split(config, max(wanted))
+    for core in records.cores:
+        _empty(core, config, l1_bytes, shared_bytes, int(gpu.cycle))
+    gpu.wake[:] = FAR_FUTURE
+    if gpu.hooks.cta_throttle_sample:
+        records.cores["next_sample"] = gpu.cycle + 1
+        gpu.wake[: len(records.cores)] = gpu.cycle + 1
+    return prepared
+
+
+def _fill(kernel: Any, config: MachineConfig, launch: Launch, prepared: Prepared) -> None:
+    program = launch.program
+    timing = timing_table(program, config.units, 32 // config.core.simd_width)
+    counts = np.zeros((len(program.code), N_STALLS), np.int64)
+    windows = np.zeros(len(program.code), window_t)
+    prepared.counts.append(counts)
+    prepared.kept += [timing, windows, program]
+    kernel.launch = launch.record[0]
+    kernel.launch.next_cta = 0
+    kernel.worker = np.zeros((), kernel.worker.dtype)
+    kernel.worker.windows = windows.ctypes.data
+    kernel.code, kernel.timing, kernel.pc_counts = program.table.ctypes.data, timing.ctypes.data, counts.ctypes.data
+    kernel.instructions = len(program.code)
+    kernel.warps = -(-int(kernel.launch.threads) // 32)
+    kernel.registers = registers_of_cta(config, program, int(kernel.warps))
+    kernel.shared_bytes = kernel.launch.shared_bytes
+    kernel.finished_ctas = kernel.issued = kernel.issued_threads = 0
+    kernel.start = kernel.end = -1
+
+
+def _allocate(gpu: Any, config: MachineConfig, launches: Sequence[Launch], prepared: Prepared) -> None:
+    """Registers, shared and local memory of every CTA slot; memory that is never touched costs nothing."""
+    rows = [launch.record[0] for launch in launches]
+    gpu.local_bytes = max(int(row.local_bytes) for row in rows)
+    warps = [-(-int(row.threads) // 32) for row in rows]
+    sizes = {
+        "register": max(w * int(row.register_bytes) for w, row in zip(warps, rows, strict=True)),
+        "shared": max(int(row.shared_bytes) for row in rows) + 16,
+        "local": max(32 * w * int(row.local_bytes) for w, row in zip(warps, rows, strict=True)) + 16,
+    }
+    slots = config.core.cores * config.core.max_ctas
+    for name, size in sizes.items():
+        stride = -(-size // 64) * 64
+        memory = aligned_bytes(slots * stride)
+        prepared.kept.append(memory)
+        gpu["registers" if name == "register" else name] = memory.ctypes.data
+        gpu[f"{name}_stride"] = stride
+
+
+def _empty(core: Any, config: MachineConfig, l1_bytes: int, shared_bytes: int, cycle: int) -> None:
+    """A core with no CTAs, its L1 caches cold."""
+    core.free_ctas = np.uint64((1 << int(core.cta_slots)) - 1)
+    core.cta_limit, core.resident = core.cta_slots, 0
+    core.registers_left, core.threads_left = config.core.registers, config.core.max_threads
+    core.shared_left = shared_bytes
+    forget_all(core.l1d)
+    core.l1d.sets = max(1, l1_bytes // (config.l1d.line_bytes * config.l1d.ways))
+    forget_all(core.l1d)
+    forget_all(core.l1i)
+    core.prefetches.count, core.replays[:] = 0, 0
+    core.next_sample = FAR_FUTURE
+    core.ticked = cycle
+    core.cause[:], core.cause_place[:] = Stall.EMPTY, 0

@@ -1,0 +1,69 @@
+"""The prefetch port of an L1: lines that a policy expects to be wanted wait here for a cycle without a demand access.
+
+A prefetch takes a line, an MSHR and a place on the way out like any miss, and waits while it cannot have them. It is dropped
+if its line is there already, is on its way, or the port's queue is full.
+"""
+
+from enum import IntEnum
+
+from simtlab.compiled import compiled
+from simtlab.machine.core.state import MAX_PREFETCHES
+from simtlab.machine.memory.cache import NO_WAY, probe
+from simtlab.machine.memory.l1 import BY_MSHR, NO_ENTRY, NONE, find_entry, sector_bit, send, take_entry
+from simtlab.machine.request import Kind
+
+PREFETCH = int(Kind.PREFETCH)
+
+
+class Drop(IntEnum):
+    """Why a prefetch went no further."""
+
+    PRESENT = 0
+    PENDING = 1
+    FULL = 2
+
+
+PRESENT, PENDING, FULL = (int(d) for d in Drop)
+
+
+@compiled
+def prefetch(core, address, warp, pc, cycle):
+    """Ask for the line (or sector) of an address, for a warp slot; `pc` is the load that foresaw it."""
+    core.prefetch_asked += 1
+    queue = core.prefetches
+    if queue.count >= queue.limit:
+        core.prefetch_dropped[FULL] += 1
+        return
+    item = queue.items[(queue.head + queue.count) % MAX_PREFETCHES]
+    item.address = address // core.l1d.sector_bytes * core.l1d.sector_bytes
+    item.warp, item.pc, item.asked = warp, pc, cycle
+    queue.count += 1
+
+
+@compiled
+def serve_prefetch(gpu, core, requests):
+    """A cycle without a demand access: the oldest prefetch has the L1."""
+    queue = core.prefetches
+    item = queue.items[queue.head]
+    way = probe(core.l1d, item.address)
+    if way != NO_WAY and core.l1d.line[way].sectors & sector_bit(core.l1d, item.address):
+        core.prefetch_dropped[PRESENT] += 1
+    elif find_entry(core.mshr, item.address) != NO_ENTRY:
+        core.prefetch_dropped[PENDING] += 1
+    elif not begin(gpu, core, requests, item, way):
+        return
+    queue.head = (queue.head + 1) % MAX_PREFETCHES
+    queue.count -= 1
+    core.moved = gpu.cycle
+
+
+@compiled
+def begin(gpu, core, requests, item, way):
+    """Send a prefetch on its way; False if something it needs is not to be had now."""
+    if take_entry(gpu, core, requests, item.address, way) != NONE:
+        return False
+    entry = core.mshr.entry[find_entry(core.mshr, item.address)]
+    entry.prefetch, entry.warp, entry.asked = 1, item.warp, item.asked
+    core.prefetch_issued += 1
+    send(gpu, core, requests, PREFETCH, item.address, core.l1d.sector_bytes, BY_MSHR, -1)
+    return True

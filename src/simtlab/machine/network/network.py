@@ -1,0 +1,83 @@
+"""One direction of the network between cores and L2 slices: a crossbar, a mesh, or an ideal one."""
+
+from enum import IntEnum
+
+import numpy as np
+
+from simtlab.compiled import compiled
+from simtlab.machine.network import crossbar, ideal, mesh
+
+
+class NetworkKind(IntEnum):
+    CROSSBAR = 0
+    MESH = 1
+    IDEAL = 2
+
+
+network_t = np.dtype(
+    [("kind", "i8"), ("crossbar", crossbar.crossbar_t), ("ideal", ideal.ideal_t), ("mesh", mesh.mesh_t)], align=True
+)
+CROSSBAR, MESH, IDEAL = (int(kind) for kind in NetworkKind)
+send_crossbar, tick_crossbar, receive_crossbar = crossbar.send, crossbar.tick, crossbar.receive
+take_crossbar, next_in_crossbar = crossbar.take, crossbar.next_event
+send_mesh, tick_mesh, receive_mesh, take_mesh, next_in_mesh = mesh.send, mesh.tick, mesh.receive, mesh.take, mesh.next_event
+send_ideal, tick_ideal, receive_ideal, take_ideal = ideal.send, ideal.tick, ideal.receive, ideal.take
+next_in_ideal = ideal.next_event
+
+
+def configure(network: np.record, kind: str, settings: dict) -> None:
+    """Make an empty network of a zeroed record."""
+    network["kind"] = NetworkKind[kind.upper()]
+    {"crossbar": crossbar, "mesh": mesh, "ideal": ideal}[kind].configure(network[kind], settings)
+
+
+@compiled
+def send(network, requests, number, source, cycle):
+    """Hand a packet to the network; False if there is no room. The request holds destination and flits."""
+    if network.kind == CROSSBAR:
+        return send_crossbar(network.crossbar, requests, number, source, cycle)
+    if network.kind == MESH:
+        return send_mesh(network.mesh, requests, number, source, cycle)
+    return send_ideal(network.ideal, requests, number, source, cycle)
+
+
+@compiled
+def tick(network, cycle):
+    """One network cycle."""
+    if network.kind == CROSSBAR:
+        tick_crossbar(network.crossbar, cycle)
+    elif network.kind == MESH:
+        tick_mesh(network.mesh, cycle)
+    else:
+        tick_ideal(network.ideal, cycle)
+
+
+@compiled
+def receive(network, destination):
+    """The next packet that has completely arrived at a destination, or NOTHING; it stays there until taken."""
+    if network.kind == CROSSBAR:
+        return np.int64(receive_crossbar(network.crossbar, destination))
+    if network.kind == MESH:
+        return np.int64(receive_mesh(network.mesh, destination))
+    return receive_ideal(network.ideal, destination)
+
+
+@compiled
+def take(network, requests, destination):
+    """Remove the packet that `receive` shows."""
+    if network.kind == CROSSBAR:
+        take_crossbar(network.crossbar, destination)
+    elif network.kind == MESH:
+        take_mesh(network.mesh, destination)
+    else:
+        take_ideal(network.ideal, requests, destination)
+
+
+@compiled
+def next_event(network, cycle):
+    """The first cycle, from this one on, whose tick could move something or complete a packet."""
+    if network.kind == CROSSBAR:
+        return next_in_crossbar(network.crossbar, cycle)
+    if network.kind == MESH:
+        return next_in_mesh(network.mesh, cycle)
+    return next_in_ideal(network.ideal, cycle)

@@ -1,0 +1,171 @@
+"""Find a policy by its name or its file, compile its hooks, and give every unit a state of its own.
+
+Hooks are compiled on their own and called by address, so that a new policy costs under a second and the machine's compiled
+clock loop stays as it is.
+"""
+
+import ctypes
+import importlib.util
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numba
+import numpy as np
+from numba import carray, cfunc, types
+
+from simtlab.compiled import HOOK_C, UNCOMPILED
+from simtlab.errors import ConfigError
+from simtlab.execute.state import warp_t
+from simtlab.machine.core.state import MAX_SCHEDULERS, core_t
+from simtlab.machine.hooks import SLOTS
+from simtlab.machine.memory.cache import line_t
+from simtlab.machine.memory.dram import channel_t
+from simtlab.machine.network.contest import contest_t
+from simtlab.machine.state import gpu_t
+from simtlab.policies.hook import Hook
+
+FOLDER = Path(__file__).parent
+EMPTY_STATE = np.dtype([("nothing", "i8")])
+UNITS = {"core": core_t, "gpu": gpu_t, "lines": line_t, "warp": warp_t, "contest": contest_t, "channel": channel_t}
+
+
+@dataclass
+class Policy:
+    """A policy loaded: its module, its state's dtype, its hooks' addresses (0 for those it leaves out)."""
+
+    slot: str
+    name: str
+    module: ModuleType
+    state: np.dtype
+    parameters: dict[str, Any]
+    addresses: dict[str, int]
+
+    def new_state(self, count: int) -> np.ndarray:
+        """One zeroed state each, the parameters filled in, and the scheduler's number where there is a field for it."""
+        states = np.zeros(count, self.state).view(np.recarray)
+        if "scheduler" in (self.state.names or ()):
+            states["scheduler"] = np.arange(count) % MAX_SCHEDULERS
+        for name, value in self.parameters.items():
+            states[name] = value
+        return states
+
+
+def available(slot: str) -> list[str]:
+    """The policies that come with simtlab for a slot."""
+    return sorted(path.stem.replace("_", "-") for path in (FOLDER / slot).glob("*.py") if path.stem != "__init__")
+
+
+def file_of(slot: str, name: str) -> Path:
+    """The file that holds a policy."""
+    path = Path(name) if name.endswith(".py") else FOLDER / slot / f"{name.replace('-', '_')}.py"
+    if not path.is_file():
+        known = available(slot)
+        near = get_close_matches(name, known)
+        hint = f"; did you mean '{near[0]}'?" if near else "."
+        raise ConfigError(
+            f"no {slot.replace('_', ' ')} '{name}'{hint} There are: {', '.join(known) or 'none'}, or the path of a file"
+        )
+    return path
+
+
+_loaded: dict[tuple[str, str], tuple[ModuleType, np.dtype, dict[str, int], list[Any]]] = {}
+
+
+def load(slot: str, name: str, **parameters: Any) -> Policy:
+    """A policy by name, or by the path of a file outside the package."""
+    path = file_of(slot, name)
+    key = slot, path.read_text()
+    if key not in _loaded:
+        specification = importlib.util.spec_from_file_location(f"simtlab_policy_{path.stem}", path)
+        assert specification is not None
+        assert specification.loader is not None
+        module = importlib.util.module_from_spec(specification)
+        specification.loader.exec_module(module)
+        state = np.dtype(getattr(module, "state", EMPTY_STATE), align=True)
+        _loaded[key] = module, state, *compile_hooks(slot, name, module, state)
+    module, state, addresses, _ = _loaded[key]
+    values = dict(getattr(module, "parameters", {}))
+    for key_given, value in parameters.items():
+        check_parameter(name, module, state, key_given, value)
+        values[key_given] = value
+    return Policy(slot, name, module, state, values, addresses)
+
+
+def check_parameter(name: str, module: ModuleType, state: np.dtype, key: str, value: Any) -> None:
+    known = getattr(module, "parameters", {})
+    if key not in known:
+        raise ConfigError(f"policy '{name}' has no parameter '{key}'; it has: {', '.join(known) or 'none'}")
+    least, most = getattr(module, "limits", {}).get(key, (0, None))
+    allowed = f"at least {least}" if most is None else f"from {least} to {most}"
+    if state[key].kind in "iu" and not isinstance(value, int | np.integer):
+        raise ConfigError(f"policy '{name}': {key} = {value} is impossible: allowed is a whole number, {allowed}")
+    if value < least or (most is not None and value > most):
+        raise ConfigError(f"policy '{name}': {key} = {value} is impossible: allowed is {allowed}")
+
+
+def compile_hooks(slot: str, name: str, module: ModuleType, state: np.dtype) -> tuple[dict[str, int], list[Any]]:
+    """The addresses of a policy's hooks, and what must live as long as they are called."""
+    points = SLOTS[slot].hooks
+    addresses, kept = dict.fromkeys(points, 0), []
+    strangers = [key for key, value in vars(module).items() if isinstance(value, Hook) and key not in points]
+    if strangers:
+        raise ConfigError(f"policy '{name}' has a hook '{strangers[0]}' that {slot} knows nothing of; it has: {', '.join(points)}")
+    for hook, point in points.items():
+        found = getattr(module, hook, None)
+        if found is None:
+            if point.required:
+                raise ConfigError(f"policy '{name}' lacks the hook '{hook}'")
+            continue
+        entry = _entry(found.function if isinstance(found, Hook) else found, SLOTS[slot].unit, state)
+        kept.append(entry)
+        addresses[hook] = _address(entry)
+    return addresses, kept
+
+
+def _entry(function: Callable, unit: str, state: np.dtype) -> Any:
+    """A C function over record addresses that calls the hook. A set of lines comes as an array."""
+    if UNCOMPILED:
+        return HOOK_C(_uncompiled_entry(function, unit, state))
+    unit_type = types.CPointer(numba.from_dtype(UNITS[unit]))
+    own_type = types.CPointer(numba.from_dtype(state))
+    inner = numba.njit(error_model="numpy")(function)
+    signature = types.int64(unit_type, own_type, types.uint64, types.int64)
+    if unit == "lines":
+
+        @cfunc(signature)
+        def of_lines(lines, own, argument, cycle):
+            result = inner(carray(lines, argument), carray(own, 1)[0], np.int64(argument), cycle)
+            return 0 if result is None else result
+
+        return of_lines
+
+    @cfunc(signature)
+    def entry(record, own, argument, cycle):
+        result = inner(carray(record, 1)[0], carray(own, 1)[0], argument, cycle)
+        return 0 if result is None else result
+
+    return entry
+
+
+def _uncompiled_entry(function: Callable, unit: str, state: np.dtype) -> Callable:
+    def view(address: int, dtype: np.dtype, count: int) -> Any:
+        memory: Any = (ctypes.c_uint8 * (dtype.itemsize * count)).from_address(address)
+        return np.frombuffer(memory, dtype).view(np.recarray)
+
+    def entry(record: int, own: int, argument: int, cycle: int) -> int:
+        lines = unit == "lines"
+        place = view(record, UNITS[unit], argument if lines else 1)
+        result = function(place if lines else place[0], view(own, state, 1)[0], np.uint64(argument), cycle)
+        return 0 if result is None else int(result)
+
+    return entry
+
+
+def _address(entry: Any) -> int:
+    if UNCOMPILED:
+        return ctypes.cast(entry, ctypes.c_void_p).value or 0
+    return entry.address
