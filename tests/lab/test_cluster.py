@@ -150,7 +150,13 @@ def test_files_that_cannot_travel_are_named(program, tmp_path):
 
 # Slurm ----------------------------------------------------------------------------------------------------------------
 
-SBATCH = '#!/bin/bash\nsetsid bash "$1" >/dev/null 2>&1 &\necho $! > "$(dirname "$0")/job"\necho "Submitted batch job 17"\n'
+SBATCH = """#!/bin/bash
+here="$(dirname "$0")"
+cp "$1" "$here/script"  # the original is gone as soon as this command ends
+setsid bash "$here/script" >/dev/null 2>&1 &
+echo $! > "$here/job"
+echo "Submitted batch job 17"
+"""
 SCANCEL = '#!/bin/bash\nkill -- -$(cat "$(dirname "$0")/job")\n'
 
 

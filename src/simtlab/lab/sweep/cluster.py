@@ -14,7 +14,7 @@ from simtlab.lab.sweep.pool import PATIENCE_SECONDS
 from simtlab.lab.sweep.remote import about_me, keep, run_parcel
 from simtlab.lab.sweep.task import Outcome, Task
 
-CONNECT_SECONDS = 20
+CONNECT_SECONDS = 10
 COUNT_SECONDS = 5.0  # between counts of the cluster's workers
 TASKS_A_THREAD = 2  # one that runs and one that waits, so that no worker waits for us
 SLURM_JOBS = 4  # where nobody says how many

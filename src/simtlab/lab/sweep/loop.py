@@ -72,7 +72,8 @@ class Loop:
         while interrupts.count < 2:
             if interrupts.count and not self.summary.interrupted:
                 self.summary.interrupted = True
-                self.watch.stopping(self._under_way)
+                if self._under_way:
+                    self.watch.stopping(self._under_way)
             if not self.summary.interrupted:
                 self._hand_out()
             if not self._under_way:
