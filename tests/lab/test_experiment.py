@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from simtlab.errors import SimtlabError
+from simtlab.lab.carry_out import carry_out
 from simtlab.lab.experiment import Experiment
 from simtlab.lab.machines import MachineChoice
 from simtlab.policies.choice import PolicyChoice
@@ -73,6 +74,17 @@ def test_a_workload_counts_by_its_folder_wherever_it_is(program, tmp_path):
     assert experiment(program).key != before
 
 
+def test_a_workload_that_was_edited_is_imported_anew(program):
+    """Old code must never run under the key of the new."""
+    one = experiment(program, changes={"core.cores": 1})
+    before, definition = carry_out(one), program / "workload.py"
+    definition.write_text(definition.read_text().replace('"rounds": 2', '"rounds": 9'))
+    after = carry_out(one)
+    assert (before.inputs["parameters"]["rounds"], after.inputs["parameters"]["rounds"]) == (2, 9)
+    assert after.instructions > before.instructions
+    assert after.key == one.key != before.key
+
+
 def test_a_header_outside_the_folder_counts_when_it_is_included(program, tmp_path):
     header = tmp_path / "common.h"
     header.write_text("#define N 3\n")
@@ -91,6 +103,13 @@ def test_an_input_file_counts_by_its_contents(tmp_path):
     assert experiment(files={"graph": str(copy)}).key == before
     graph.write_text("0 1\n1 0\n")
     assert experiment(files={"graph": str(graph)}).key != before
+
+
+def test_a_policys_limits_are_looked_at_before_anything_runs(policy):
+    policy.write_text(policy.read_text() + '\nparameters = {"depth": 4}\nlimits = {"depth": (1, 8)}\n')
+    experiment(scheduler=PolicyChoice(str(policy), {"depth": 8})).ingredients()
+    with pytest.raises(SimtlabError, match="depth = 9 is impossible: allowed is from 1 to 8"):
+        experiment(scheduler=PolicyChoice(str(policy), {"depth": 9})).ingredients()
 
 
 KEYS = """

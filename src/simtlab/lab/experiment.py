@@ -11,17 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simtlab.errors import ConfigError
-from simtlab.lab.errors import StudyError
+from simtlab.lab.errors import SourcesChanged, StudyError
 from simtlab.lab.machines import MachineChoice
 from simtlab.lab.sources import (
     digest_of_files,
     policy_defaults,
     policy_digest,
     policy_file,
+    policy_limits,
     simulator_digest,
     workload_digest,
 )
 from simtlab.policies.choice import PolicyChoice, read_choice
+from simtlab.workloads.loading import HERE, find, load
 
 if TYPE_CHECKING:
     from simtlab.machine.config import MachineConfig
@@ -42,6 +44,7 @@ class Experiment:
     def program(self) -> Workload:
         from simtlab.workloads.frame import workload
 
+        refresh(find(self.workload))
         return workload(self.workload, self.size, seed=self.seed, files=self.files, **self.parameters)
 
     def ingredients(self) -> dict[str, Any]:
@@ -70,6 +73,20 @@ class Experiment:
         parameters = [f"{name}={value}" for name, value in {**self.parameters, **self.files}.items()]
         seed = [f"seed={self.seed}"] if self.seed else []
         return ", ".join([f"{Path(self.workload).name} {self.size}", *parameters, *seed, str(self.machine)])
+
+
+_loaded: dict[Path, str] = {}  # the digest of each workload when it was last imported
+
+
+def refresh(folder: Path) -> None:
+    """Import a workload anew if its folder has changed: code that was imported before must not run under the new key."""
+    digest = workload_digest(folder)
+    if _loaded.get(folder) == digest:
+        return
+    if folder.parent == HERE and folder in _loaded:
+        raise SourcesChanged(f"the workload {folder.name.upper()} was changed since it was imported; start again")
+    load.cache_clear()
+    _loaded[folder] = digest
 
 
 def key_of(ingredients: Mapping[str, Any]) -> str:
@@ -136,12 +153,16 @@ def _configured(gpu: str, changes: Mapping[str, Any]) -> MachineConfig:
 def policy_values(slot: str, chosen: PolicyChoice) -> dict[str, Any]:
     """A policy's name, its file's digest and all its parameters; an error if it has no such parameter."""
     path = policy_file(slot, chosen.name)
-    defaults = policy_defaults(path)
+    defaults, limits = policy_defaults(path), policy_limits(path)
     for name, value in chosen.parameters.items():
         if name not in defaults:
             raise ConfigError(f"policy '{chosen.name}' has no parameter '{name}'; it has: {', '.join(defaults) or 'none'}")
+        least, most = limits.get(name, (0, None))
         if isinstance(defaults[name], int) and not isinstance(value, int):
             raise ConfigError(f"policy '{chosen.name}': {name} = {value} is impossible: allowed is a whole number")
+        if value < least or (most is not None and value > most):
+            allowed = f"at least {least}" if most is None else f"from {least} to {most}"
+            raise ConfigError(f"policy '{chosen.name}': {name} = {value} is impossible: allowed is {allowed}")
     name = path.stem.replace("_", "-")
     parameters: dict[str, Any] = {**defaults, **chosen.parameters}
     changed = {key: value for key, value in parameters.items() if value != defaults[key]}

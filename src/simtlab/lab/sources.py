@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 from simtlab.errors import ConfigError
 from simtlab.storage import PACKAGE, digest_of_sources
@@ -89,21 +90,27 @@ def policy_file(slot: str, name: str) -> Path:
 
 def policy_defaults(path: Path) -> dict[str, object]:
     """A policy's parameters with their defaults, read without running the file."""
-    return dict(_defaults(path, state_of(path)))
+    return dict(_dict_in(path, "parameters", state_of(path)))
+
+
+def policy_limits(path: Path) -> dict[str, tuple[float, float | None]]:
+    """The least and the most that a policy's parameters may be, where it says so."""
+    return dict(_dict_in(path, "limits", state_of(path)))
 
 
 @lru_cache(4096)
-def _defaults(path: Path, state: tuple[int, ...]) -> dict[str, object]:
+def _dict_in(path: Path, name: str, state: tuple[int, ...]) -> dict[str, Any]:
+    """A dict of plain values that a file assigns to a name; empty if it does not."""
     try:
         tree = ast.parse(path.read_bytes(), str(path))
     except SyntaxError as problem:
         raise ConfigError(f"policy {path}:{problem.lineno}: {problem.msg}") from None
     for node in tree.body:
-        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "parameters" for t in node.targets):
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
             try:
                 return dict(ast.literal_eval(node.value))
             except (ValueError, TypeError):
-                raise ConfigError(f"policy {path}:{node.lineno}: parameters must be a dict of plain values") from None
+                raise ConfigError(f"policy {path}:{node.lineno}: {name} must be a dict of plain values") from None
     return {}
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from simtlab.lab.errors import StoreError
 from simtlab.lab.record import Record
 from simtlab.lab.store.conditions import Condition, parse_condition, refuse_unknown
-from simtlab.lab.store.store import JSON_COLUMNS, PLAIN_COLUMNS, Store
+from simtlab.lab.store.store import JSON_COLUMNS, PLAIN_COLUMNS, Store, default_store
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,7 +107,7 @@ class Results:
         found = [result for result in self if result.key.startswith(key)]
         if len(found) == 1:
             return found[0]
-        path = Store(self.store, write=False).path
+        path = self.store or default_store()
         if not found:
             raise StoreError(f"no result in {path} has a key that begins with '{key}'; `simtlab results` lists them")
         raise StoreError(f"{len(found)} results in {path} have keys that begin with '{key}'; give more of it")

@@ -6,12 +6,13 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from os import PathLike
 from typing import Any
 
 from simtlab.errors import SimtlabError
+from simtlab.lab.experiment import key_of
 from simtlab.lab.meanings import meanings
 from simtlab.lab.record import Failure
 from simtlab.lab.store.results import Results
@@ -54,6 +55,7 @@ class Loop:
         self.store, self.workers, self.watch = store, workers, watch
         self.summary = Summary()
         self._coming = self._missing(sweep)
+        self._next = next(self._coming, None)
         self._again: deque[Task] = deque()
         self._under_way = 0
         self._explained = False  # whether the store has this version's meanings of counters
@@ -82,25 +84,30 @@ class Loop:
             self.watch.tick(self._under_way)
             if outcome is not None:
                 self._under_way -= 1
+                if not interrupts.count:
+                    self._hand_out()  # first of all: the worker goes on while we store
                 self._take_in(outcome)
 
     def _missing(self, sweep: Experiments) -> Iterator[Task]:
         """What the store lacks at the moment it is asked for: another sweep may be at work on the same store."""
         for experiment in sweep.experiments():
-            key = experiment.key
+            ingredients = experiment.ingredients()
+            key = key_of(ingredients)
             if self.store.has(key):
                 self.summary.stored_before += 1
             else:
-                yield Task(experiment, key)
+                yield Task(experiment, key, ingredients["workload"]["name"])
 
     def _hand_out(self) -> None:
         while self._under_way < self.workers.places:
-            task = self._again.popleft() if self._again else next(self._coming, None)
+            task = self._again.popleft() if self._again else self._next
             if task is None:
                 return
             self._under_way += 1
             self.workers.start(task)
             self.watch.started(task)
+            if task is self._next:
+                self._next = next(self._coming, None)  # ready before it is needed
 
     def _take_in(self, outcome: Outcome) -> None:
         task, record = outcome.task, outcome.record
@@ -112,7 +119,7 @@ class Loop:
             self.watch.finished(record)
         elif outcome.lost and task.attempt < MOST_TRIES:
             self.summary.retries += 1
-            self._again.append(Task(task.experiment, task.key, task.attempt + 1))
+            self._again.append(replace(task, attempt=task.attempt + 1))
             self.watch.lost(task, outcome.lost)
         else:
             self._fail(outcome)
@@ -121,8 +128,8 @@ class Loop:
         task, experiment = outcome.task, outcome.task.experiment
         error = outcome.error or f"tried {task.attempt} times, each time lost: the last time {outcome.lost}"
         finished = datetime.now(UTC).isoformat(timespec="seconds")
-        name = experiment.program().name
-        failure = Failure(task.key, name, experiment.size, str(experiment.machine), error, task.attempt, outcome.host, finished)
+        machine = str(experiment.machine)
+        failure = Failure(task.key, task.workload, experiment.size, machine, error, task.attempt, outcome.host, finished)
         self.store.add_failure(failure)
         self.summary.failures.append(failure)
         self.watch.failed(failure)

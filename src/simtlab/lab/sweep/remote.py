@@ -47,7 +47,7 @@ def run_beside(experiment: Any, key: str, patience: float) -> Outcome:
     with _lock:
         waiting = _idle.setdefault(patience, [])
         pool = waiting.pop() if waiting else Pool(1, patience)
-    pool.start(Task(experiment, key))
+    pool.start(Task(experiment, key, experiment.workload))
     outcome = None
     while outcome is None:
         outcome = pool.wait(LOOK_SECONDS)

@@ -15,6 +15,7 @@ class Task:
 
     experiment: Experiment
     key: str
+    workload: str  # its name
     attempt: int = 1
 
 
