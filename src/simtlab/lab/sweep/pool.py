@@ -16,7 +16,7 @@ from simtlab.lab.sweep.task import Outcome, Task
 
 PATIENCE_SECONDS = 1800.0  # without a sign of life; making and checking a large input gives none
 START_SECONDS = 1200.0  # until a process is ready: it may have to compile the machine, or wait for another that does
-RUNS_A_PROCESS = 200  # then a fresh one: compiled hooks are never unloaded, and outside code may leak as well
+RUNS_A_PROCESS = 500  # then a fresh one: compiled code is never unloaded, and code of a workload may leak
 MOST_FALSE_STARTS = 3  # processes in a row that die before they are ready: then something is wrong with all of them
 
 
