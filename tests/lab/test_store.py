@@ -94,6 +94,19 @@ def test_an_older_store_is_brought_up_to_date_and_keeps_its_results(store, monke
         assert list(opened.rows("PRAGMA user_version")) == [(2,)]
 
 
+def test_an_older_store_is_brought_up_to_date_by_a_reader_too(store, monkeypatch):
+    with Store(store) as opened:
+        opened.add(record("a1"))
+    monkeypatch.setattr(schema, "MIGRATIONS", [*schema.MIGRATIONS, "ALTER TABLE results ADD COLUMN note TEXT DEFAULT 'none'"])
+    with Store(store, write=False) as opened:
+        assert list(opened.rows("SELECT key, note FROM results")) == [("a1", "none")]
+
+
+def test_a_store_that_is_just_being_made_has_no_results(store):
+    store.touch()
+    assert list(results(store)) == []
+
+
 def test_a_migration_that_fails_leaves_the_old_store(store, monkeypatch):
     with Store(store) as opened:
         opened.add(record("a1"))

@@ -78,6 +78,11 @@ class Store:
             raise StoreError(f"there is no store {self.path}; `simtlab sweep` makes one")
         place = f"file:{quote(str(self.path))}?mode=ro"
         try:
+            connection = self._connect(place)
+            if schema.version_of(connection) == len(schema.MIGRATIONS):
+                return connection
+            connection.close()  # an older store, or one that is just being made
+            self._open_to_write().close()
             return self._connect(place)
         except sqlite3.OperationalError:  # a read-only folder has no room for the shared index that WAL needs
             if self.path.with_name(self.path.name + "-wal").exists():
