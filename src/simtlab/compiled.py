@@ -74,9 +74,12 @@ class _Compiled(CPUDispatcher):
     fraction of the time.
     """
 
+    _compiler: Any
+
     def __init__(self, *args: Any, **options: Any):
         super().__init__(*args, **options)
         self._parts: dict[tuple, Any] = {}
+        self._target: Any = self.targetctx
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Numba asks this when it meets a call of the function in another one."""
@@ -87,10 +90,10 @@ class _Compiled(CPUDispatcher):
         return make_concrete_template(self.py_func.__name__, self.py_func.__name__, signatures), signature, args, {}
 
     def _compile_part(self, args: tuple) -> Any:
-        flags = compiler.Flags()
+        flags: Any = compiler.Flags()
         self.targetdescr.options.parse_as_flags(flags, self.targetoptions)
         flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
-        library = _PartLibrary(self.targetctx.codegen(), self.py_func.__qualname__)
+        library = _PartLibrary(self._target.codegen(), self.py_func.__qualname__)
         with global_compiler_lock:
             part = compiler.compile_extra(self.typingctx, self.targetctx, self.py_func, args, None, flags, self.locals, library)
         self.targetctx.insert_user_function((self, args), part.fndesc, [part.library])

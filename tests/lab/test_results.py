@@ -44,6 +44,7 @@ def filled(store):
         (["cycles<100"], ["bc33"]),
         (["ipc>2", "l1_hits>4"], ["aa11"]),
         (["nodes=4"], ["aa11", "ab22", "bc33"]),
+        (["prefetcher=none"], ["aa11", "ab22", "bc33"]),
         (["workload=CP"], []),
     ],
 )

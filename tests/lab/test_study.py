@@ -49,6 +49,13 @@ def test_axes_are_zipped_where_the_file_says_so(written):
     assert len(sweep) == 12
 
 
+def test_a_slot_can_be_left_empty(written):
+    sweep = read_study(written(STUDY.replace("[policies]", '[policies]\nprefetcher = ["none", "next-line"]')))
+    prefetchers = [e.machine.policies.get("prefetcher") for e in sweep.experiments()]
+    assert len(prefetchers) == 24
+    assert prefetchers.count(None) == 12
+
+
 def test_files_are_sought_beside_the_study(written, tmp_path, policy, program):
     (tmp_path / "mine.toml").write_text('base = "gtx480"\n')
     (tmp_path / "g.el").write_text("0 1\n")

@@ -1,8 +1,8 @@
 """The SIMT stack of BOOK Figs 3.2 to 3.4: four threads through a control flow graph of seven blocks. About 3 s.
 
-The book pushes the path with more lanes first, so that the smaller one runs first and the stack stays shallow; so do we
-(`execute/simt_stack.diverge`), and there is no switch for the other order: F, one lane, runs before B, three lanes. Masks
-are written as the book does, thread 0 on the left.
+The book would push the path with more lanes first, so that the smaller one runs first and the stack stays shallow; so do we
+unless told otherwise: F, one lane, runs before B, three lanes. Masks are written as the book does, thread 0 on the left.
+`tests/execute/test_simt_stack.py` has the stack's contents at every step.
 """
 
 import pytest
@@ -53,12 +53,22 @@ def gpu(request):
 
 
 FIGURE = ["A/1111", "F/0001", "B/1110", "C/1000", "D/0110", "E/1110", "G/1111"]
+ORDERS = {
+    "most-lanes": FIGURE,
+    "fewest-lanes": ["A/1111", "B/1110", "D/0110", "C/1000", "E/1110", "F/0001", "G/1111"],
+    "taken": ["A/1111", "B/1110", "C/1000", "D/0110", "E/1110", "F/0001", "G/1111"],  # as the figure draws it
+}
 
 
 def test_blocks_run_with_the_masks_of_figure_3_4(gpu):
     assert trace(gpu, [1, 1, 1, 0], [1, 0, 0, 0]) == FIGURE
-    book = ["A/1111", "B/1110", "C/1000", "D/0110", "E/1110", "F/0001", "G/1111"]
-    assert sorted(FIGURE) == sorted(book)
+
+
+@pytest.mark.parametrize("machine", [None, "caps-gtx480"], ids=["functional", "timed"])
+@pytest.mark.parametrize("order", ORDERS)
+def test_blocks_run_in_the_order_they_are_pushed_in(machine, order):
+    device = sl.Gpu(machine, memory_bytes=1 << 24, push_order=order)
+    assert trace(device, [1, 1, 1, 0], [1, 0, 0, 0], iterations=2) == 2 * ORDERS[order]
 
 
 def test_the_loop_meets_again_before_every_turn(gpu):
@@ -83,3 +93,41 @@ def test_every_combination_of_conditions_runs_each_lane_through_its_own_blocks()
             own = "".join(step[0] for step in found if step[2 + lane] == "1")
             assert own == {(0, 0): "AFG", (0, 1): "AFG", (1, 0): "ABDEG", (1, 1): "ABCEG"}[bits[lane], bits[4 + lane]]
         assert len(found) == len(set(found))  # lanes that can run together do
+
+
+# SIMT deadlock --------------------------------------------------------------------------------------------------------
+
+LOCK = """\
+extern "C" __global__ void k(int *mutex, int *inside) {
+    while (atomicCAS(mutex, 0, 1) != 0) {}
+    *inside += 1;
+    __threadfence();
+    atomicExch(mutex, 0);
+}
+"""  # BOOK Fig 3.5; the host has set mutex to 0, which is its line A
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("machine", [None, "caps-gtx480"], ids=["functional", "timed"])
+def test_the_simt_deadlock_of_figure_3_5_is_found_and_explained(machine, order, tmp_path):
+    """The lane with the lock waits at the loop's end for the others, who wait for the lock; no push order helps."""
+    source = tmp_path / "lock.cu"
+    source.write_text(LOCK)
+    device = sl.Gpu(machine, memory_bytes=1 << 24, push_order=order)
+    mutex, inside = device.zeros(1, "i4"), device.zeros(1, "i4")
+    kernel = device.compile(source)["k"]
+    with pytest.raises(sl.Deadlock) as error:
+        kernel(1, 32, [mutex, inside])
+    first, warp = str(error.value).splitlines()
+    assert first == "kernel 'k' can never finish:"
+    spins, waits = warp.split("; lanes 0x00000001 wait for them, next at ")
+    assert spins.startswith("  block (0, 0, 0) warp 0 repeats itself at ")
+    assert f"{source}:2), lanes 0xfffffffe active" in spins
+    assert waits.endswith(f"{source}:3)")
+    assert (mutex[0], inside[0]) == (1, 0), "the lock is taken, and nobody got in"
+
+
+def test_lanes_that_come_one_at_a_time_get_the_lock(gpu):
+    mutex, inside = gpu.zeros(1, "i4"), gpu.zeros(1, "i4")
+    gpu.compile(LOCK)["k"](5, 1, [mutex, inside])
+    assert (mutex[0], inside[0]) == (0, 5)

@@ -199,6 +199,23 @@ def inspect(
     answer(lambda: look_into(file, kernel, ptx, option or [], include or []), json)
 
 
+@app.command()
+def loads(
+    file: Annotated[
+        Path,
+        typer.Argument(help="A .cu or .ptx file, a .toml file with launches, or a workload: its name or folder."),
+    ],
+    kernel: Annotated[str | None, typer.Option(metavar="NAME", help="Only this kernel; a template as 'scale<float>'.")] = None,
+    option: CompilerOptions = None,
+    include: Folders = None,
+    json: Json = False,
+) -> None:
+    """Show which global loads are deterministic: their addresses are known at the launch. Of the others, show why not."""
+    from simtlab.cli.loads import find_loads
+
+    answer(lambda: find_loads(file, kernel, option or [], include or []), json)
+
+
 @lists.command("ptx")
 def list_ptx(
     markdown: Annotated[bool, typer.Option("--markdown", help="As the page docs/ptx.md.")] = False,

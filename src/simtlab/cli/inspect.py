@@ -238,7 +238,7 @@ def show_ptx(console: Console, ptx: Sequence[PtxView], folder: Path) -> None:
     groups: dict[tuple[str, int], list[PtxView]] = {}
     for instruction in ptx:
         groups.setdefault((instruction.source_file or "", instruction.source_line or 0), []).append(instruction)
-    texts = {file: _read_lines(file, folder) for file, _ in groups}
+    texts = {file: read_lines(file, folder) for file, _ in groups}
     several = len([file for file in texts if file]) > 1
     rows = []
     for (file, line), members in sorted(groups.items()):
@@ -248,7 +248,7 @@ def show_ptx(console: Console, ptx: Sequence[PtxView], folder: Path) -> None:
     show_table(console, ["line", "source", "block and PTX"], rows, right=(0,))
 
 
-def _read_lines(file: str, folder: Path) -> list[str]:
+def read_lines(file: str, folder: Path) -> list[str]:
     """A CUDA file's lines, if it is still there: as it was named, or beside the PTX."""
     for path in (Path(file), folder / Path(file).name):
         if os.path.isfile(path):

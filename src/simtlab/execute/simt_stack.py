@@ -7,11 +7,13 @@ return takes the next entry off the stack, which is either another part of the c
 
 import numpy as np
 
-from simtlab.compiled import compiled
-from simtlab.execute.state import MAX_CALLS, MAX_STACK, WarpStatus
+from simtlab.compiled import call_hook, compiled
+from simtlab.execute.state import MAX_CALLS, MAX_STACK, PushOrder, WarpStatus, field_offset, warp_t
 from simtlab.program.encode import NO_RECONVERGENCE
 
 DONE = int(WarpStatus.DONE)
+MOST_LANES, FEWEST_LANES = int(PushOrder.MOST_LANES), int(PushOrder.FEWEST_LANES)
+CONTEXT = field_offset(warp_t, "context")
 ROOM_FOR_ONE_BRANCH = 34  # the most entries one instruction can push
 
 
@@ -53,8 +55,9 @@ def return_to(warp, calls):
 
 
 @compiled
-def diverge(warp, target, following, taken, reconverge):
-    """Some lanes of the current mask go to `target`, the others to `following`; fewer active lanes go first."""
+def diverge(launch, warp, ins, pc, taken):
+    """Some lanes of the current mask take a branch, the others fall through; what is pushed first runs last."""
+    target, following, reconverge = ins.target, pc + 1, ins.reconverge
     other = np.uint32(warp.mask & ~taken)
     wait_for_all(warp, reconverge)
     warp.reconverge = reconverge
@@ -62,12 +65,23 @@ def diverge(warp, target, following, taken, reconverge):
         warp.pc, warp.mask = following, other
     elif following == reconverge:
         warp.pc, warp.mask = target, taken
-    elif count_lanes(taken) < count_lanes(other):
+    elif falls_through_last(launch, warp, taken, other):
         push(warp, following, reconverge, other)
         warp.pc, warp.mask = target, taken
     else:
         push(warp, target, reconverge, taken)
         warp.pc, warp.mask = following, other
+
+
+@compiled
+def falls_through_last(launch, warp, taken, other):
+    """Whether the lanes that fall through are pushed first; of equal halves they never are."""
+    if launch.divergence_hook != 0:
+        address = warp.context_address - CONTEXT
+        return call_hook(launch.divergence_hook, address, launch.divergence_own, np.uint64(taken), warp.executed) != 0
+    if launch.push_order == MOST_LANES:
+        return count_lanes(other) > count_lanes(taken)
+    return launch.push_order == FEWEST_LANES and count_lanes(other) < count_lanes(taken)
 
 
 @compiled

@@ -23,6 +23,14 @@ class WarpStatus(IntEnum):
     DONE = 2
 
 
+class PushOrder(IntEnum):
+    """Which side of a branch that parts a warp's lanes goes on the SIMT stack first, and so runs last (BOOK 3.1.1)."""
+
+    MOST_LANES = 0  # as the book has it best, and in Fig 3.4d: the stack's depth stays logarithmic in the lanes
+    FEWEST_LANES = 1  # the opposite, as in Fig 3.4c
+    TAKEN = 2  # the lanes that fall through always run first: the order of the blocks in Fig 3.4b
+
+
 class Outcome(IntEnum):
     """Why a warp or a CTA stopped running."""
 
@@ -135,6 +143,9 @@ launch_t = np.dtype(
         ("block", "i8", (3,)),
         ("threads", "i8"),
         ("n_cores", "i8"),  # for %smid
+        ("push_order", "i8"),  # a PushOrder
+        ("divergence_hook", "i8"),  # address of a policy's hook that decides instead, or 0; and of its state
+        ("divergence_own", "i8"),
         ("register_bytes", "i8"),  # of a warp
         ("shared_bytes", "i8"),
         ("local_bytes", "i8"),  # of a thread

@@ -63,7 +63,7 @@ def execute(launch, code, worker, cta, warp, ins, pc, mask, executed):
         elif mask == 0:
             warp.pc = pc + 1
         elif has_room(warp):
-            diverge(warp, ins.target, pc + 1, mask, ins.reconverge)
+            diverge(launch, warp, ins, pc, mask)
         else:
             report(worker, warp, ins, pc, lowest_lane(mask), 0, STACK_OVERFLOW)
             return OUT_FAULT

@@ -14,6 +14,7 @@ import numpy as np
 
 from simtlab.errors import SimtlabError
 from simtlab.execute.grid import default_threads
+from simtlab.execute.state import PushOrder
 from simtlab.frontend.cuda import compile_cuda
 from simtlab.frontend.parser import parse
 from simtlab.host.array import DeviceArray
@@ -35,6 +36,8 @@ class Gpu:
     `Gpu("caps-gtx480", warp_scheduler="two-level,active_warps=6", set={"core.cores": 8})` is a preset with a policy and a
     changed key. Every slot of `simtlab.machine.hooks` can be named so; a policy is a name or the path of a file.
     `threads` is how many host threads run CTAs functionally; it changes how long a launch takes, never what it computes.
+    `push_order` says which side of a branch goes on the SIMT stack first and runs last: the one with the "most-lanes", the
+    one with the "fewest-lanes", or the one that is "taken".
     """
 
     def __init__(
@@ -45,6 +48,7 @@ class Gpu:
         threads: int | None = None,
         memory_bytes: int = DEFAULT_BYTES,
         stack_bytes: int = STACK_BYTES,
+        push_order: str = "most-lanes",
         **policies: Any,
     ):
         self.machine = None
@@ -60,6 +64,7 @@ class Gpu:
         self.memory = DeviceMemory(memory_bytes)
         self.textures = Textures(self.memory)
         self.stack_bytes = -(-stack_bytes // 16) * 16
+        self.push_order = read_push_order(push_order)
         self._streams = 0
         self.waiting: list[Waiting] = []  # launches in streams that have not run yet
         self.memory.settle = self.synchronize
@@ -176,6 +181,14 @@ def usual_threads() -> int:
         return default_threads()
     except ValueError as problem:
         raise SimtlabError(str(problem)) from None
+
+
+def read_push_order(name: str) -> PushOrder:
+    """An order in which the sides of a branch go on the SIMT stack."""
+    orders = {order.name.lower().replace("_", "-"): order for order in PushOrder}
+    if name not in orders:
+        raise SimtlabError(f"push_order is {name!r}; it must be one of {', '.join(orders)}")
+    return orders[name]
 
 
 def read_source(source: str | PathLike, default_name: str) -> tuple[str, str]:

@@ -184,6 +184,7 @@ def prepare(
     row.grid, row.block = grid, block
     row.threads, row.n_ctas = int(np.prod(block)), int(np.prod(np.array(grid, np.int64)))
     row.n_cores = N_CORES
+    row.push_order = gpu.push_order
     depth = program.depth
     row.register_bytes = RECURSIVE_WINDOW_BYTES if depth.recursive else depth.window_bytes
     row.local_bytes = depth.local_bytes + (gpu.stack_bytes if depth.recursive else 0)

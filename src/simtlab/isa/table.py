@@ -142,7 +142,3 @@ def find(spelling: str) -> Operation | None:
 def rows() -> list[Operation]:
     """The whole table, in order of declaration."""
     return [row for group in _operations.values() for _, row in group]
-
-
-def opcodes() -> list[str]:
-    return sorted(_operations)

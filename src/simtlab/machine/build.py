@@ -97,7 +97,7 @@ def _configure_gpu(gpu: Any, config: MachineConfig) -> None:
     gpu.shared_latency = config.shared_memory.latency_cycles
     gpu.l2_latency, gpu.dram_latency = config.l2.latency_cycles, config.dram.latency_cycles
     gpu.bypass_global = config.l1d.bypass_global
-    gpu.wake[:] = 1 << 62
+    gpu.wake[:], gpu.slice_wake[:] = 1 << 62, 1 << 62
     settings = {
         "slices": config.l2.slices, "channels": config.dram.channels, "banks": config.dram.banks,
         "row_bytes": config.dram.row_bytes, "slice_interleave_bytes": config.address_map.slice_interleave_bytes,
@@ -132,7 +132,7 @@ def _configure_core(core: Any, number: int, config: MachineConfig) -> None:
         _configure_cache(core[name], getattr(config, name))
     core.l1d.enabled = config.l1d.enabled
     core.prefetches.limit = config.l1d.prefetch_queue_entries
-    core.rereads.limit = 256
+    core.rereads.limit, core.fragments.limit = 256, config.l1t.fifo_entries
     core.cta_slots = min(config.core.max_ctas, MAX_CTAS)
     core.mshr.entries, core.mshr.merges = config.l1d.mshr_entries, config.l1d.mshr_merges
     mshr.reset(core.mshr)
@@ -147,7 +147,7 @@ def _configure_units(core: Any, config: MachineConfig) -> None:
     }  # fmt: skip
     for unit, count in counts.items():
         core.unit_copies[unit] = max(1, -(-count // config.core.sub_cores)) if count else 0
-    pools = {Unit.SFU: SFU_POOL, Unit.LDST: MEMORY_POOL}
+    pools = {Unit.SFU: SFU_POOL, Unit.LDST: MEMORY_POOL, Unit.TEX: MEMORY_POOL}
     for unit in Unit:
         core.pool_of_unit[unit] = pools.get(unit, SP_POOL)
 

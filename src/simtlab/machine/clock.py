@@ -8,13 +8,12 @@ from simtlab.machine.core import core as simt_core
 from simtlab.machine.dispatch import dispatch
 from simtlab.machine.fifo import NOTHING, front, is_full, pop, push
 from simtlab.machine.memory import dram, l2_slice
-from simtlab.machine.memory.address_map import locate
 from simtlab.machine.network import network as net
 from simtlab.machine.request import Kind, end
 
 tick_core = simt_core.tick
 send, receive, take, move_packets, next_in_network = net.send, net.receive, net.take, net.tick, net.next_event
-tick_slice, arrive, is_busy = l2_slice.tick, l2_slice.arrive, l2_slice.is_busy
+tick_slice, arrive, wake_slice = l2_slice.tick, l2_slice.arrive, l2_slice.wake_slice
 tick_dram, finished, next_in_dram = dram.tick, dram.finished, dram.next_event
 WRITE, WRITE_BACK, ATOMIC = int(Kind.WRITE), int(Kind.WRITE_BACK), int(Kind.ATOMIC)
 SPENT, DONE = int(Outcome.SPENT), int(Outcome.DONE)
@@ -39,7 +38,7 @@ def run(gpu, cores, slices, channels, networks, requests):
         if gpu.finished_kernels == gpu.kernels and requests.used == 0:
             return DONE
         if gpu.jump:
-            jump(gpu, min(next_event(gpu, slices, channels, networks) - 1, gpu.until))
+            jump(gpu, min(next_event(gpu, slices, channels, networks, requests) - 1, gpu.until))
     return SPENT
 
 
@@ -73,7 +72,7 @@ def tick_network(gpu, cores, slices, networks, requests):
     for cluster in range(gpu.clusters):
         inject(gpu, cores, networks[TO_MEMORY], requests, cluster)
     for s in range(gpu.slices):
-        if gpu.busy_slices[s]:
+        if slices[s].output.count > 0:
             reply(gpu, slices[s], networks[TO_CORES], requests)
     gpu.undelivered = 0
     move_packets(networks[TO_MEMORY], gpu.network.cycle)
@@ -93,17 +92,14 @@ def inject(gpu, cores, network, requests, cluster):
         if gpu.injecting[c] == 0:
             continue
         number = front(cores[c].inject)
-        request = requests.entry[number]
-        locate(gpu.map, requests, number)
-        request.destination = request.slice
-        carries = request.bytes if request.kind == WRITE or request.kind == WRITE_BACK or request.kind == ATOMIC else 0
-        request.flits = (gpu.header_bytes + carries + gpu.flit_bytes - 1) // gpu.flit_bytes
         if send(network, requests, number, cluster, gpu.network.cycle):
             pop(cores[c].inject)
-            request.sent = gpu.cycle
+            requests.entry[number].sent = gpu.cycle
             gpu.injecting[c] -= 1
             gpu.inject_turn[cluster] = (c + 1 - first) % gpu.cores_per_cluster
-            gpu.wake[c] = min(gpu.wake[c], gpu.cycle + 1)
+            if cores[c].wants_room:
+                cores[c].wants_room = 0
+                gpu.wake[c] = min(gpu.wake[c], gpu.cycle + 1)
         return
 
 
@@ -111,7 +107,7 @@ def inject(gpu, cores, network, requests, cluster):
 def reply(gpu, slice, network, requests):
     """An answer whose data are there leaves the slice."""
     number = front(slice.output)
-    if number == NOTHING or requests.entry[number].ready > gpu.l2.cycle:
+    if requests.entry[number].ready > gpu.l2.cycle:
         return
     request = requests.entry[number]
     request.destination = request.core // gpu.cores_per_cluster
@@ -120,6 +116,7 @@ def reply(gpu, slice, network, requests):
     if send(network, requests, number, slice.number, gpu.network.cycle):
         pop(slice.output)
         request.answered = gpu.cycle
+        wake_slice(gpu, slice.number, gpu.l2.cycle + 1)
 
 
 @compiled
@@ -150,9 +147,8 @@ def deliver_to_core(gpu, cores, network, requests, cluster):
 @compiled
 def tick_slices(gpu, slices, channels, requests):
     for s in range(gpu.slices):
-        if gpu.busy_slices[s]:
+        if gpu.slice_wake[s] <= gpu.l2.cycle:
             tick_slice(gpu, slices[s], channels[slices[s].channel], requests)
-            gpu.busy_slices[s] = is_busy(slices[s])
 
 
 @compiled
@@ -161,7 +157,10 @@ def tick_channels(gpu, slices, channels, requests):
     for k in range(gpu.channels):
         if next_in_dram(channels[k], gpu.dram.cycle) > gpu.dram.cycle:
             continue
+        queued = channels[k].queued
         tick_dram(channels[k], requests, gpu.dram.cycle)
+        if channels[k].queued < queued:
+            wake_refused(gpu, slices, k)
         number = finished(channels[k], requests, gpu.dram.cycle)
         while number != NOTHING:
             if requests.entry[number].kind == WRITE_BACK:
@@ -169,12 +168,21 @@ def tick_channels(gpu, slices, channels, requests):
             else:
                 s = requests.entry[number].slice
                 push(slices[s].fills, number)
-                gpu.busy_slices[s] = 1
+                wake_slice(gpu, s, gpu.l2.cycle + 1)
             number = finished(channels[k], requests, gpu.dram.cycle)
 
 
 @compiled
-def next_event(gpu, slices, channels, networks):
+def wake_refused(gpu, slices, channel):
+    """A memory controller has room again: those of its slices that wait for it may try."""
+    first = channel * gpu.slices // gpu.channels
+    for s in range(first, first + gpu.slices // gpu.channels):
+        if slices[s].refused:
+            wake_slice(gpu, s, gpu.l2.cycle + 1)
+
+
+@compiled
+def next_event(gpu, slices, channels, networks, requests):
     """The next core cycle at which any part of the chip can do something."""
     soonest = FAR_FUTURE
     if gpu.dispatching or gpu.undelivered:
@@ -184,8 +192,13 @@ def next_event(gpu, slices, channels, networks):
             return gpu.cycle + 1
         soonest = min(soonest, gpu.wake[c])
     for s in range(gpu.slices):
-        if gpu.busy_slices[s]:
+        event = gpu.slice_wake[s]
+        if slices[s].output.count > 0:
+            event = min(event, requests.entry[front(slices[s].output)].ready)
+        if event <= gpu.l2.cycle:
             return gpu.cycle + 1
+        if event < FAR_FUTURE:
+            soonest = min(soonest, core_cycle_of(gpu, event, gpu.l2.khz))
     for direction in range(2):
         event = next_in_network(networks[direction], gpu.network.cycle + 1)
         if event < FAR_FUTURE:

@@ -91,7 +91,7 @@ COUNTERS = [
     Counter("dram_activates", "commands", "Rows opened.", "channels", "activates"),
     Counter("dram_row_hits", "requests", "Requests that found their row open.", "channels", "row_hits"),
     *(Counter(f"busy_{unit.name.lower()}", "unit cycles", f"Cycles the {unit.name} units were taken.", "cores", "unit_busy", unit)
-      for unit in Unit if unit not in (Unit.CONTROL, Unit.LDST)),
+      for unit in Unit if unit not in (Unit.CONTROL, Unit.LDST, Unit.TEX)),
 ]  # fmt: skip
 
 

@@ -52,6 +52,8 @@ def prepare(config: MachineConfig, records: Records, launches: Sequence[Launch])
     last_in_stream: dict[int, int] = {}
     for k, launch in enumerate(launches):
         _fill(gpu.kernel[k], config, launch, prepared)
+        gpu.kernel[k].launch.divergence_hook = gpu.hooks.divergence_first
+        gpu.kernel[k].launch.divergence_own = gpu.own_divergence
         gpu.kernel[k].after = last_in_stream.get(launch.stream, NO_KERNEL)
         gpu.kernel[k].code_base = CODE_BASE + k * CODE_STEP
         last_in_stream[launch.stream] = k

@@ -92,7 +92,7 @@ gpu_t = np.dtype(
         ("wake", "i8", (MAX_CORES,)),  # the next cycle each core can do something
         ("injecting", "i8", (MAX_CORES,)),  # requests each core has waiting for the network
         ("inject_turn", "i8", (MAX_CORES,)),  # per cluster: whose turn it is
-        ("busy_slices", "i8", (MAX_SLICES,)),
+        ("slice_wake", "i8", (MAX_SLICES,)),  # the next L2 cycle each slice can do something
         ("map", address_map_t),
         ("conflicts", bank_conflict_t),
         ("kernel", kernel_t, (MAX_KERNELS,)),
@@ -104,6 +104,9 @@ slice_t = np.dtype(
     [
         ("number", "i8"),
         ("channel", "i8"),
+        ("ticked", "i8"),  # the last L2 cycle it was looked at
+        ("blocked", "i8"),  # … and whether its oldest request had to wait
+        ("refused", "i8"),  # the memory controller had no room for it
         ("filling", "i8"),  # MSHR entry whose waiters are being answered, or -1
         ("input", fifo_t(1024)),
         ("output", fifo_t(1024)),

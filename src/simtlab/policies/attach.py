@@ -23,7 +23,7 @@ def attach(policy: Policy, records: Records) -> np.ndarray:
         for cache in caches_of(policy.slot, records):
             cache["victim_hook"] = policy.addresses["victim"]
     if policy.slot == "cta_throttle":
-        records.cores["sample_period"] = policy.parameters.get("period", 1)
+        records.cores["sample_period"] = policy.parameters.get("period", ONCE)
     if policy.slot == "network_arbiter":
         for contest in contests_of(records):
             contest["hook"] = policy.addresses["choose"]
@@ -32,6 +32,7 @@ def attach(policy: Policy, records: Records) -> np.ndarray:
     return states
 
 
+ONCE = 1 << 60  # cycles until a policy without a period is asked again
 Place = Callable[[int], None]
 
 

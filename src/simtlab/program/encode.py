@@ -128,11 +128,16 @@ def _encode_particular(
 
 
 def _encode_access(row: np.void, instruction: Lowered) -> None:
-    at = next(k for k, operand in enumerate(instruction.operands) if not operand.written and operand.kind != SINK)
+    at = address_at(instruction)
     bases = {WORD: AddressBase.WORD, DOUBLE: AddressBase.DOUBLE, FRAME: AddressBase.FRAME}
     row["access_bytes"] = access_bytes(instruction)
     row["address_at"] = at
     row["address_base"] = bases.get(instruction.operands[at].kind, AddressBase.NONE)
+
+
+def address_at(instruction: Lowered) -> int:
+    """Which operand of an access is its address's base; the offset follows."""
+    return next(k for k, operand in enumerate(instruction.operands) if not operand.written and operand.kind != SINK)
 
 
 def access_bytes(instruction: Lowered) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from simtlab.isa.shape import Shape
 from simtlab.program.encode import encode
 from simtlab.program.frame import place_in_order, shared_layout
 from simtlab.program.function import Depth, FunctionCode, depth_of, lower_function
+from simtlab.program.load_classes import Load, LoadClass, classify
 from simtlab.program.lower import Lowered, Symbols
 from simtlab.program.reach import reachable, shared_variables
 
@@ -52,6 +54,19 @@ class Program:
     @property
     def takes_parameter_address(self) -> bool:
         return any(code.lowering.takes_parameter_address for code in self.functions.values())
+
+    @cached_property
+    def loads(self) -> list[Load]:
+        """The global loads: deterministic or not, and why."""
+        return classify(self.functions, self.module)
+
+    @cached_property
+    def load_classes(self) -> np.ndarray:
+        """The LoadClass of every instruction, by pc: 1 for a deterministic global load, 0 for another, -1 for the rest."""
+        classes = np.full(len(self.lowered), LoadClass.NO_GLOBAL_LOAD, np.int8)
+        for load in self.loads:
+            classes[load.pc] = load.load_class
+        return classes
 
     def where(self, pc: int) -> str:
         """An instruction for a message: its text and the PTX and CUDA lines it came from."""

@@ -1,5 +1,7 @@
 """Which functions and shared variables a kernel can reach."""
 
+from collections.abc import Iterable
+
 from simtlab.frontend import ast
 
 
@@ -23,15 +25,26 @@ def _symbol_in(operand: ast.Operand) -> str | None:
     return operand.name if isinstance(operand, ast.Symbol) else None
 
 
+def symbols_in_tables(module: ast.Module) -> set[str]:
+    """Every symbol whose address stands in some initialised variable."""
+    variables = module.variables.values()
+    return {value.name for v in variables for _, value in v.initial if isinstance(value, ast.Symbol)}
+
+
+def called_by_address(module: ast.Module, functions: Iterable[str]) -> set[str]:
+    """Those of the functions that an indirect call may reach: their address is taken, or stands in a table."""
+    named = symbols_in_tables(module)
+    for function in functions:
+        for statement in module.functions[function].body or ():
+            if isinstance(statement, ast.Instruction) and statement.opcode != "call":
+                named |= {symbol for operand in statement.operands if (symbol := _symbol_in(operand))}
+    return named & set(functions)
+
+
 def reachable(module: ast.Module, kernel: str) -> list[str]:
     """The kernel first, then each function it calls, names, or can find in a table of initialised pointers."""
     order = [kernel]
-    tables = {
-        value.name
-        for variable in module.variables.values()
-        for _, value in variable.initial
-        if isinstance(value, ast.Symbol)
-    }
+    tables = symbols_in_tables(module)
     for current in order:
         named = symbols_of(module.functions[current]) | tables
         for candidate, function in module.functions.items():

@@ -61,6 +61,7 @@ def lower_parameter_access(lowering: FunctionLowering, instruction: ast.Instruct
     modifiers = tuple("global" if part == "param" and in_kernel else part for part in instruction.modifiers)
     modifiers = tuple("local" if part == "param" else part for part in modifiers)
     lowering.lower_plain(replace(instruction, modifiers=modifiers))
+    lowering.lowered[-1].origin = instruction  # it still is a parameter's access, whatever memory it goes to
 
 
 def lower_call(lowering: FunctionLowering, instruction: ast.Instruction) -> None:

@@ -17,6 +17,7 @@ from simtlab.lab.errors import StoreError
 from simtlab.lab.record import Record
 from simtlab.lab.store.conditions import Condition, parse_condition, refuse_unknown
 from simtlab.lab.store.store import JSON_COLUMNS, PLAIN_COLUMNS, Store, default_store
+from simtlab.machine.hooks import SLOTS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,6 +57,8 @@ class Result:
             return self.plain[name]
         if name in self.policies:
             return self.policies[name]["label"]
+        if name in SLOTS:
+            return "none"
         slot, _, parameter = name.partition(".")
         if slot in self.policies:
             return self.policies[slot]["parameters"].get(parameter)

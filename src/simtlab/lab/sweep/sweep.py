@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from simtlab.lab.store.results import Results
 
 Axis = Any  # a value, or a list of them
+NO_POLICY = "none"  # leaves a slot as the machine has it
 
 
 class Experiments(Protocol):
@@ -95,7 +96,7 @@ class Sweep:
         machine = MachineChoice(
             self._file(values["gpu"], ".toml"),
             {name: values[name] for name in self.set},
-            {slot: self._policy(slot, values[slot]) for slot in map(slot_named, self.policies)},
+            {slot: self._policy(slot, values[slot]) for slot in map(slot_named, self.policies) if values[slot] != NO_POLICY},
         )
         return Experiment(
             self._workload(values["workloads"]),

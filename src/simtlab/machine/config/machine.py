@@ -8,7 +8,7 @@ from typing import Any
 from simtlab.errors import ConfigError
 from simtlab.machine.config.core import Clocks, Core, Issue, RegisterFile, SharedMemory, Units
 from simtlab.machine.config.keys import Text
-from simtlab.machine.config.memory import AddressMap, Cache, DataCache, Dram, L2Cache
+from simtlab.machine.config.memory import AddressMap, Cache, DataCache, Dram, L2Cache, TextureCache
 from simtlab.machine.config.network import Network, Policies
 
 
@@ -26,7 +26,7 @@ class MachineConfig:
     l1d: DataCache
     l1i: Cache
     l1c: Cache
-    l1t: Cache
+    l1t: TextureCache
     network: Network
     l2: L2Cache
     dram: Dram

@@ -53,6 +53,13 @@ class DataCache(Cache):
 
 
 @dataclass(frozen=True, kw_only=True)
+class TextureCache(Cache):
+    """The texture cache."""
+
+    fifo_entries: int = count("fetches", "texture instructions between the tags and the data", high=64, default=32)
+
+
+@dataclass(frozen=True, kw_only=True)
 class L2Cache(Cache):
     """The L2: slices beside the memory channels."""
 

@@ -3,14 +3,17 @@
 import numpy as np
 
 from simtlab.compiled import compiled
-from simtlab.execute.memory import is_local, is_shared, lane_address
+from simtlab.execute.image import NO_IMAGE, find_image
+from simtlab.execute.memory import HEAP_BASE, is_local, is_shared, lane_address
 from simtlab.execute.simt_stack import lowest_lane
+from simtlab.execute.surface import FAULTED, NOWHERE, handle_of, locate
+from simtlab.execute.surface import SURFACE as IMAGE
 from simtlab.isa.spaces import LOCAL_BASE
 from simtlab.machine.core.shared_memory import conflict_passes
 from simtlab.machine.core.timing import Memory
 
 GLOBAL, LOCAL, SHARED, CONSTANT = (int(m) for m in (Memory.GLOBAL, Memory.LOCAL, Memory.SHARED, Memory.CONSTANT))
-TEXTURE, GENERIC = int(Memory.TEXTURE), int(Memory.GENERIC)
+GENERIC, SURFACE = int(Memory.GENERIC), int(Memory.SURFACE)
 LOCAL_MEMORY_BASE = 0x6000_0000_0000  # where threads' local memory lies for the caches, words of 32 lanes side by side
 WORD_BYTES = 4
 
@@ -27,8 +30,9 @@ def coalesce(gpu, core, op, warp, ins, mask):
     if op.memory == SHARED:
         op.passes = conflict_passes(gpu, warp, ins, mask, op.is_store == 0 and op.is_atomic == 1)
         return
-    if op.memory == TEXTURE:  # no traffic yet: every texel is there a hit latency from now
-        op.hits_ready = gpu.cycle + core.l1t.hit_latency
+    if op.memory == SURFACE:
+        op.memory = GLOBAL
+        add_surface(gpu, core, op, warp, ins, mask)
         return
     granule = gpu.constant_line_bytes if op.memory == CONSTANT else gpu.sector_bytes
     for lane in range(32):
@@ -38,6 +42,20 @@ def coalesce(gpu, core, op, warp, ins, mask):
                 add_local(gpu, core, op, lane, address, ins.access_bytes, granule)
             else:
                 add(op, address // granule * granule, ins.access_bytes, granule)
+
+
+@compiled
+def add_surface(gpu, core, op, warp, ins, mask):
+    """Texels of a surface lie in global memory. A bad access is the instruction's own fault, reported when it runs."""
+    kernel = gpu.kernel[core.slots[op.slot].kernel]
+    size = ((ins.detail >> 9 & 3) + 1) << (ins.detail >> 4 & 3)
+    for lane in range(32):
+        if (mask >> np.uint32(lane)) & np.uint32(1):
+            image = find_image(kernel.launch, handle_of(warp, ins, lane), IMAGE, ins.detail & 15)
+            place = FAULTED if image == NO_IMAGE else locate(image, kernel.worker, warp, ins, op.pc, lane, size)
+            if place != FAULTED and place != NOWHERE:
+                address = place - kernel.launch.arena + HEAP_BASE
+                add(op, address // gpu.sector_bytes * gpu.sector_bytes, size, gpu.sector_bytes)
 
 
 @compiled

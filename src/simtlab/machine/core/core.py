@@ -12,6 +12,7 @@ from simtlab.machine.core.ldst import answered, line_came, serve
 from simtlab.machine.core.operand_collector import read_operands
 from simtlab.machine.core.scoreboard import bit_of
 from simtlab.machine.core.stall import DISPATCH, ISSUED, MATH_PIPE_THROTTLE, MIO_THROTTLE, NOT_SELECTED, REPLAY, count_cause
+from simtlab.machine.core.texture_unit import serve_textures, texels_came
 from simtlab.machine.fifo import pop
 from simtlab.machine.memory.l1 import BY_MSHR, NOBODY, NONE, fill_line, fill_read_only, release, take_waiter
 from simtlab.machine.request import Kind, end
@@ -32,6 +33,8 @@ def tick(gpu, core, requests):
         dispatch(core, gpu.cycle)
         read_operands(core, gpu.cycle)
     serve(gpu, core, requests)
+    if core.fragments.count > 0:
+        serve_textures(gpu, core, requests)
     issue(gpu, core)
     fetch(gpu, core, requests)
     core.ticked = gpu.cycle
@@ -109,9 +112,9 @@ def take_answers(gpu, core, requests):
     else:
         if request.kind == CONSTANT:
             fill_read_only(core.l1c, request.address)
-        elif request.kind == TEXTURE:
-            fill_read_only(core.l1t, request.address)
-        if request.token == BY_MSHR:
+        if request.kind == TEXTURE:
+            texels_came(core, request.token)
+        elif request.token == BY_MSHR:
             data_came(gpu, core, request)
         else:
             answered(gpu, core, request.token)

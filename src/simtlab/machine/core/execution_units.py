@@ -9,10 +9,11 @@ from simtlab.machine.core.ldst import count_load, offer
 from simtlab.machine.core.operand_collector import bank_of, is_first_of_its_warp, leave, oldest
 from simtlab.machine.core.scoreboard import bit_of, check, release
 from simtlab.machine.core.state import FIRST_PREDICATE, OpState, Unit, WarProtection
+from simtlab.machine.core.texture_unit import begin_fetch
 from simtlab.machine.core.timing import timing_at
 from simtlab.machine.fifo import NOTHING
 
-LDST = int(Unit.LDST)
+LDST, TEX = int(Unit.LDST), int(Unit.TEX)
 EXECUTING = int(OpState.EXECUTING)
 NO_COPY = -1
 RELEASE_ON_READ = int(WarProtection.RELEASE_ON_READ)
@@ -39,6 +40,9 @@ def begin(core, number, sub_core, row, cycle):
     op = core.ops[number]
     if row.unit == LDST:
         return offer(core, number)
+    if row.unit == TEX:
+        begin_fetch(core, number)
+        return True
     copy = free_copy(core, sub_core, row.unit, cycle)
     if copy == NO_COPY:
         return False
@@ -124,7 +128,7 @@ def retire(gpu, core, number):
     w = op.slot
     row = row_of(core, op)
     release(core, row, w)
-    if row.unit == LDST:
+    if row.unit == LDST or row.unit == TEX:
         count_load(core, number, gpu.cycle)
     slot = core.slots[w]
     slot.in_flight -= 1

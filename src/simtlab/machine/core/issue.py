@@ -32,11 +32,12 @@ from simtlab.machine.core.stall import (
     why_not,
 )
 from simtlab.machine.core.state import N_UNITS, OpState, Unit, WarProtection
+from simtlab.machine.core.texture_unit import has_place, take_place
 from simtlab.machine.core.timing import timing_at
 from simtlab.machine.fifo import NOTHING, is_full
 from simtlab.program.encode import code_at
 
-CONTROL, LDST = int(Unit.CONTROL), int(Unit.LDST)
+CONTROL, LDST, TEX = int(Unit.CONTROL), int(Unit.LDST), int(Unit.TEX)
 COLLECTING = int(OpState.COLLECTING)
 RELEASE_ON_COMMIT, RELEASE_ON_READ = int(WarProtection.RELEASE_ON_COMMIT), int(WarProtection.RELEASE_ON_READ)
 BLOOMBOARD = int(WarProtection.BLOOMBOARD)
@@ -104,12 +105,14 @@ def ready_of(core, could, sub_core, cycle):
 @compiled
 def takes(core, sub_core, unit, cycle):
     """Whether a unit (or, with operand collectors, a collector in front of it) takes an instruction now."""
-    if core.free_op == NOTHING:
+    if core.free_op == NOTHING or (unit == TEX and not has_place(core)):
         return False
     if core.detail == 3:
         return free_collector(core, sub_core, unit) >= 0
     if unit == LDST:
         return not is_full(core.ldst_queue)
+    if unit == TEX:
+        return True
     return free_copy(core, sub_core, unit, cycle) != NO_COPY
 
 
@@ -185,6 +188,8 @@ def start(gpu, core, w, mask, ins, warp):
     op.state = COLLECTING
     if row.unit == LDST:
         coalesce(gpu, core, op, warp, ins, mask)
+    elif row.unit == TEX:
+        take_place(core, number, gpu.kernel[slot.kernel].launch, warp, ins, mask)
     reserve(core, row, w)
     slot.in_flight += 1
     sub_core = core.sub_core_of[w]

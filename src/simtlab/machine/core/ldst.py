@@ -15,7 +15,7 @@ from simtlab.machine.memory.l1 import Failure, fetch_constant, load, send_atomic
 from simtlab.machine.memory.prefetch import serve_prefetch
 
 IN_LDST, WAITING = int(OpState.IN_LDST), int(OpState.WAITING)
-GLOBAL, SHARED, CONSTANT, TEXTURE = (int(m) for m in (Memory.GLOBAL, Memory.SHARED, Memory.CONSTANT, Memory.TEXTURE))
+GLOBAL, SHARED, CONSTANT = (int(m) for m in (Memory.GLOBAL, Memory.SHARED, Memory.CONSTANT))
 NONE = int(Failure.NONE)
 
 

@@ -7,12 +7,13 @@ from simtlab.machine.core.inflight import lowest_bit
 from simtlab.machine.core.scoreboard import bit_of
 from simtlab.machine.core.state import N_STALLS, Activity, Stall, Unit
 
-LDST, SFU = int(Unit.LDST), int(Unit.SFU)
+LDST, SFU, TEX = int(Unit.LDST), int(Unit.SFU), int(Unit.TEX)
 NO_WARP = -1
 PC_BYTES = 8 * N_STALLS  # a row of the table of counts by instruction
 (
     ISSUED, EMPTY, NO_INSTRUCTION, BRANCH_RESOLVING, WAIT, SHORT_SCOREBOARD, LONG_SCOREBOARD, AT_BARRIER, MEMBAR,
-    MATH_PIPE_THROTTLE, LG_THROTTLE, MIO_THROTTLE, DISPATCH, IMC_MISS, DRAIN, NOT_SELECTED, REPLAY,
+    MATH_PIPE_THROTTLE, LG_THROTTLE, MIO_THROTTLE, DISPATCH, IMC_MISS, DRAIN, NOT_SELECTED, TEX_THROTTLE,
+    REPLAY,
 ) = (int(s) for s in Stall)  # fmt: skip
 ACTIVE, MEMORY, IDLE, STALLED = (int(a) for a in Activity)
 
@@ -34,6 +35,8 @@ def which_pipe(core, could):
         return LG_THROTTLE, w
     if core.unit_of_head[SFU] & bit:
         return MIO_THROTTLE, w
+    if core.unit_of_head[TEX] & bit:
+        return TEX_THROTTLE, w
     return MATH_PIPE_THROTTLE, w
 
 
@@ -88,7 +91,7 @@ def activity(core):
         cause = core.cause[scheduler]
         if cause == ISSUED:
             return ACTIVE
-        stalled = stalled or cause in (MATH_PIPE_THROTTLE, LG_THROTTLE, MIO_THROTTLE, DISPATCH, REPLAY)
+        stalled = stalled or cause in (MATH_PIPE_THROTTLE, LG_THROTTLE, MIO_THROTTLE, TEX_THROTTLE, DISPATCH, REPLAY)
     if stalled:
         return STALLED
     if core.occupied != 0 and np.uint64(core.occupied & ~(core.long | core.constant | core.membar | core.draining)) == 0:

@@ -25,6 +25,8 @@ MAX_L1_LINES = 2048
 MAX_OPS = 512  # instructions in flight in a core
 N_REGISTERS = 320  # scoreboard entries of a warp: 256 registers, 64 predicates
 FIRST_PREDICATE = 256
+MAX_FRAGMENTS = 64  # texture fetches in flight in a core
+MAX_FRAGMENT_LINES = 256  # 32 lanes with 8 texels each
 MAX_PREFETCHES = 64  # that can wait for the L1 in a core
 WHEEL = 1024  # cycles ahead that a result can be planned
 
@@ -39,6 +41,7 @@ class Unit(IntEnum):
     SFU = 4
     TENSOR = 5
     LDST = 6
+    TEX = 7
 
 
 N_UNITS = len(Unit)
@@ -64,7 +67,8 @@ class Stall(IntEnum):
     IMC_MISS = 13  # a constant that is not in its cache
     DRAIN = 14  # the warp ended, its stores are under way
     NOT_SELECTED = 15  # held back by the scheduling policy
-    REPLAY = 16  # the slot went to another pass of an instruction issued before (issue.replay)
+    TEX_THROTTLE = 16  # the texture unit takes no more
+    REPLAY = 17  # the slot went to another pass of an instruction issued before (issue.replay)
 
 
 N_STALLS = len(Stall)
@@ -156,6 +160,22 @@ slot_t = np.dtype(
 prefetch_t = np.dtype([("address", "i8"), ("warp", "i8"), ("pc", "i8"), ("asked", "i8")], align=True)
 prefetch_queue_t = np.dtype(
     [("limit", "i8"), ("count", "i8"), ("head", "i8"), ("items", prefetch_t, (MAX_PREFETCHES,))], align=True
+)
+
+# A texture fetch in the fragment FIFO: the lines it touches, how many were looked up, how many are on their way.
+fragment_t = np.dtype(
+    [
+        ("op", "i8"),
+        ("ready", "i8"),  # its operands are read
+        ("lines", "i8"),
+        ("served", "i8"),
+        ("outstanding", "i8"),
+        ("line", "i8", (MAX_FRAGMENT_LINES,)),
+    ],
+    align=True,
+)
+fragment_fifo_t = np.dtype(
+    [("limit", "i8"), ("count", "i8"), ("head", "i8"), ("items", fragment_t, (MAX_FRAGMENTS,))], align=True
 )
 
 collector_t = np.dtype(
@@ -279,11 +299,15 @@ core_t = np.dtype(
         ("prefetch_distance", "i8"),
         # load/store unit and first-level memory
         ("ldst_queue", fifo_t(64)),
+        ("wants_room", "i8"),  # something waits for room in the queue to the network
         ("ldst_blocked", "i8"),  # why the head cannot go on, a Failure
         ("inject", fifo_t(256)),
         ("responses", fifo_t(1024)),
         ("rereads", fifo_t(256)),  # loads whose line has come, with the line: op + MAX_OPS * way
         ("prefetches", prefetch_queue_t),
+        ("fragments", fragment_fifo_t),
+        ("texel_places", "i8", (8,)),  # room for the texels of one lane
+        ("texel_weights", "i8", (8,)),
         ("l1d", cache_t(MAX_L1_LINES)),
         ("l1i", cache_t(MAX_L1_LINES)),
         ("l1c", cache_t(MAX_L1_LINES)),

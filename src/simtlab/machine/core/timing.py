@@ -25,6 +25,7 @@ class Memory(IntEnum):
     CONSTANT = 4
     TEXTURE = 5
     GENERIC = 6  # decided by the address
+    SURFACE = 7  # an image, read and written as global memory is
 
 
 timing_t = np.dtype(
@@ -104,6 +105,7 @@ def timing_table(program: Program, units: Any, warp_passes: int) -> np.ndarray:
             _fill_unit(row, instruction, units, warp_passes)
             _fill_registers(row, instruction, function.allocation.place, bases[name])
             number += 1
+    table["deterministic"][:number] = program.load_classes
     return record
 
 
@@ -123,7 +125,7 @@ def _fill_unit(row: np.void, instruction: Lowered, units: Any, warp_passes: int)
     action = instruction.action
     row["is_branch"] = action in TRANSFERS
     row["is_fence"] = action == Action.FENCE
-    row["waits_for"], row["deterministic"] = Pending.FIXED, -1
+    row["waits_for"] = Pending.FIXED
     if action in CONTROL_ACTIONS:
         row["unit"], row["latency"], row["initiation"] = Unit.CONTROL, 1, 1
         return
@@ -139,8 +141,9 @@ def _fill_unit(row: np.void, instruction: Lowered, units: Any, warp_passes: int)
     row["unit"], row["latency"], row["initiation"] = Unit.LDST, 1, 1
     row["is_store"] = action == Action.STORE or instruction.origin.opcode == "sust"
     row["is_atomic"] = action == Action.ATOMIC
-    texture = action in (Action.TEXTURE, Action.SURFACE)
-    row["memory"] = Memory.TEXTURE if texture else SPACES[instruction.space]
+    row["memory"] = Memory.SURFACE if action == Action.SURFACE else SPACES[instruction.space]
+    if action == Action.TEXTURE:
+        row["unit"], row["memory"] = Unit.TEX, Memory.TEXTURE
     row["waits_for"] = Pending.SHORT if row["memory"] == Memory.SHARED else Pending.LONG
     if row["memory"] == Memory.CONSTANT:
         row["waits_for"] = Pending.CONSTANT

@@ -131,6 +131,11 @@ def may_go(line):
 
 
 @compiled
+def is_empty(line):
+    return line.state == INVALID
+
+
+@compiled
 def ask_policy(cache, first):
     """The replacement policy chooses among the lines of a set."""
     lines = cache.first_line + first * LINE_BYTES

@@ -7,11 +7,12 @@ import numpy as np
 from simtlab.compiled import call_hook, compiled
 from simtlab.machine.fifo import NOTHING, is_full, push
 from simtlab.machine.memory import mshr as table
+from simtlab.machine.memory.address_map import locate
 from simtlab.machine.memory.cache import DIRTY, NO_WAY, fill, invalidate, may_go, probe, reserve, touch, victim
 from simtlab.machine.request import Kind, create
 
 READ, WRITE, ATOMIC, CONSTANT = (int(k) for k in (Kind.READ, Kind.WRITE, Kind.ATOMIC, Kind.CONSTANT))
-TEXTURE, WRITE_BACK = int(Kind.TEXTURE), int(Kind.WRITE_BACK)
+WRITE_BACK = int(Kind.WRITE_BACK)
 BY_MSHR = -1  # token of a request whose waiters stand in the MSHR
 find_entry, merge, allocate = table.find, table.merge, table.allocate
 mshr_full, can_merge, take_waiter, release = table.is_full, table.can_merge, table.take_waiter, table.release
@@ -52,14 +53,21 @@ def send(gpu, core, requests, kind, address, size, token, number):
     request.core, request.born = core.number, gpu.cycle
     if number >= 0:
         request.warp, request.pc = core.ops[number].slot, core.ops[number].pc
+    locate(gpu.map, requests, made)
+    request.destination = request.slice
+    carries = size if kind == WRITE or kind == WRITE_BACK or kind == ATOMIC else 0
+    request.flits = (gpu.header_bytes + carries + gpu.flit_bytes - 1) // gpu.flit_bytes
     push(core.inject, made)
     gpu.injecting[core.number] += 1
 
 
 @compiled
 def no_room(core, requests):
-    """Whether a request cannot leave now."""
-    return is_full(core.inject) or requests.free == NOTHING
+    """Whether a request cannot leave now; the core is woken when that may have changed."""
+    if is_full(core.inject) or requests.free == NOTHING:
+        core.wants_room = 1
+        return True
+    return False
 
 
 @compiled
@@ -165,6 +173,7 @@ def bypass(gpu, core, requests, number, address):
 def write_back(gpu, core, requests, line):
     """Send a dirty line to the L2; False if there is no room for it beside the miss that pushes it out."""
     if core.inject.count + 2 > core.inject.limit or requests.entry[requests.free].next == NOTHING:
+        core.wants_room = 1
         return False
     send(gpu, core, requests, WRITE_BACK, line.tag * core.l1d.line_bytes, core.l1d.line_bytes, BY_MSHR, -1)
     return True
@@ -228,29 +237,16 @@ def send_atomic(gpu, core, requests, number):
 
 @compiled
 def fetch_constant(gpu, core, requests, number):
-    return fetch_read_only(gpu, core, requests, number, core.l1c, CONSTANT)
-
-
-@compiled
-def fetch_texture(gpu, core, requests, number):
-    return fetch_read_only(gpu, core, requests, number, core.l1t, TEXTURE)
-
-
-@compiled
-def fetch_read_only(gpu, core, requests, number, cache, kind):
-    """A read of the constant or texture cache. Each miss asks memory by itself; they are few."""
+    """A read of the constant cache. Each miss asks memory by itself; they are few."""
     op = core.ops[number]
+    cache = core.l1c
     address = op.lines[op.served]
     way = probe(cache, address)
     hit = way != NO_WAY and cache.line[way].pending == 0
     if not hit and no_room(core, requests):
         return NO_NETWORK
-    if kind == CONSTANT:
-        core.l1c_hits += hit
-        core.l1c_misses += not hit
-    else:
-        core.l1t_hits += hit
-        core.l1t_misses += not hit
+    core.l1c_hits += hit
+    core.l1c_misses += not hit
     if hit:
         touch(cache, way)
         op.hits_ready = gpu.cycle + cache.hit_latency
@@ -260,7 +256,7 @@ def fetch_read_only(gpu, core, requests, number, cache, kind):
         if way != NO_WAY:
             reserve(cache, way, address, np.uint32(1))
     op.outstanding += 1
-    send(gpu, core, requests, kind, address, cache.line_bytes, number, number)
+    send(gpu, core, requests, CONSTANT, address, cache.line_bytes, number, number)
     return NONE
 
 

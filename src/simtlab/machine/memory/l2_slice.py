@@ -20,20 +20,43 @@ find_entry, merge, allocate = table.find, table.merge, table.allocate
 mshr_full, can_merge, take_waiter, release = table.is_full, table.can_merge, table.take_waiter, table.release
 NO_ENTRY, NOBODY = table.NO_ENTRY, table.NOBODY
 NOT_FILLING = -1
+FAR_FUTURE = np.int64(1 << 62)
 
 
 @compiled
 def tick(gpu, slice, channel, requests):
     """One L2 cycle: data from DRAM first, then the oldest request, then whatever is due for DRAM."""
-    take_data(gpu, slice, requests)
-    serve(gpu, slice, requests)
-    feed_dram(gpu, slice, channel, requests)
+    if slice.blocked:
+        slice.stalls += gpu.l2.cycle - slice.ticked - 1  # cycles slept through
+    slice.ticked = gpu.l2.cycle
+    moved = take_data(gpu, slice, requests)
+    moved = serve(gpu, slice, requests) or moved
+    moved = feed_dram(gpu, slice, channel, requests) or moved
+    gpu.slice_wake[slice.number] = next_wake(gpu, slice, requests, moved)
 
 
 @compiled
-def is_busy(slice):
-    queued = slice.input.count + slice.output.count + slice.to_dram.count + slice.fills.count
-    return queued > 0 or slice.filling != NOT_FILLING
+def next_wake(gpu, slice, requests, moved):
+    """The next L2 cycle in which the slice can do something by itself. Room in the output queue or at the memory
+    controller, data and new requests wake it."""
+    now = gpu.l2.cycle
+    has_data = slice.fills.count > 0 or slice.filling != NOT_FILLING
+    if gpu.jump == 0:
+        return now + 1 if has_data or slice.input.count + slice.to_dram.count > 0 else FAR_FUTURE
+    if moved or requests.free == NOTHING:
+        return now + 1
+    wake = FAR_FUTURE
+    if slice.input.count > 0 and requests.entry[front(slice.input)].ready > now:
+        wake = requests.entry[front(slice.input)].ready
+    if slice.to_dram.count > 0 and requests.entry[front(slice.to_dram)].ready > now:
+        wake = min(wake, requests.entry[front(slice.to_dram)].ready)
+    return wake
+
+
+@compiled
+def wake_slice(gpu, number, cycle):
+    """Something may change at a slice at an L2 cycle."""
+    gpu.slice_wake[number] = min(gpu.slice_wake[number], cycle)
 
 
 @compiled
@@ -43,7 +66,7 @@ def arrive(gpu, slice, requests, number):
     request.arrived = gpu.cycle
     request.ready = gpu.l2.cycle + gpu.l2_latency
     push(slice.input, number)
-    gpu.busy_slices[slice.number] = 1
+    wake_slice(gpu, slice.number, max(request.ready, gpu.l2.cycle + 1))
 
 
 @compiled
@@ -67,7 +90,7 @@ def take_data(gpu, slice, requests):
     if slice.filling == NOT_FILLING:
         number = front(slice.fills)
         if number == NOTHING:
-            return
+            return False
         pop(slice.fills)
         request = requests.entry[number]
         request.in_dram += gpu.cycle
@@ -77,7 +100,7 @@ def take_data(gpu, slice, requests):
         if way != NO_WAY:
             fill(slice.cache, way, sectors_of(slice.cache, address, request.bytes))
     if is_full(slice.output):
-        return
+        return False
     waiter = take_waiter(slice.mshr, slice.filling)
     if waiter != NOBODY:
         touch_for(slice, requests.entry[waiter])
@@ -85,6 +108,7 @@ def take_data(gpu, slice, requests):
     if slice.mshr.entry[slice.filling].first == NOBODY:
         release(slice.mshr, slice.filling)
         slice.filling = NOT_FILLING
+    return True
 
 
 @compiled
@@ -115,15 +139,15 @@ def answer(gpu, slice, requests, number):
 
 @compiled
 def serve(gpu, slice, requests):
-    """Look at the oldest request; what it needs and cannot get now, it waits for."""
+    """Look at the oldest request; what it needs and cannot get now, it waits for. True if it was served."""
     number = front(slice.input)
+    slice.blocked = 0
     if number == NOTHING or requests.entry[number].ready > gpu.l2.cycle:
-        return
-    if is_full(slice.output):
-        slice.stalls += 1
-        return
+        return False
     request = requests.entry[number]
-    if request.kind == WRITE or request.kind == WRITE_BACK:
+    if is_full(slice.output):
+        served = False
+    elif request.kind == WRITE or request.kind == WRITE_BACK:
         served = write(gpu, slice, requests, number)
     else:
         served = read(gpu, slice, requests, number)
@@ -132,6 +156,8 @@ def serve(gpu, slice, requests):
         slice.accesses += 1
     else:
         slice.stalls += 1
+        slice.blocked = 1
+    return served
 
 
 @compiled
@@ -224,7 +250,13 @@ def make_room(gpu, slice, requests, address):
 
 @compiled
 def feed_dram(gpu, slice, channel, requests):
-    """The oldest request that has passed the pipe to the memory controller joins its queue."""
+    """The oldest request that has passed the pipe to the memory controller joins its queue. True if it did."""
     number = front(slice.to_dram)
-    if number != NOTHING and requests.entry[number].ready <= gpu.l2.cycle and offer(channel, requests, number, gpu.dram.cycle):
-        pop(slice.to_dram)
+    slice.refused = 0
+    if number == NOTHING or requests.entry[number].ready > gpu.l2.cycle:
+        return False
+    if not offer(channel, requests, number, gpu.dram.cycle):
+        slice.refused = 1
+        return False
+    pop(slice.to_dram)
+    return True

@@ -10,6 +10,7 @@ from simtlab.policies.hook import bit_of, hook, next_after
 
 state = np.dtype([("group", "i8"), ("last", "i8"), ("group_size", "i8")])
 parameters = {"group_size": 8}
+limits = {"group_size": (1, 64)}
 
 
 @hook

@@ -1,0 +1,127 @@
+"""The texture unit (BOOK 4.1.2, after Igehy et al. 1998): tags, a fragment FIFO, data in order.
+
+A fetch looks up its lines in the tags one a cycle. A miss takes its place in the tags at once, ahead of the data, and sends a
+request. The fetch then waits in the FIFO; at its head it is finished once all it asked for has come. What an earlier fetch
+asked for has come by then too, so a hit needs no further check: the FIFO is the reorder buffer.
+"""
+
+import numpy as np
+
+from simtlab.compiled import compiled, load_i64
+from simtlab.execute.filtering import CORNERS, UNUSED
+from simtlab.execute.image import NO_IMAGE, NO_TEXEL, find_image
+from simtlab.execute.memory import HEAP_BASE
+from simtlab.execute.state import field_offset
+from simtlab.execute.texture import HANDLE_AT, NUMBERS_AT, TEXTURE, place_texels, takes_coordinates
+from simtlab.machine.core.inflight import plan
+from simtlab.machine.core.state import MAX_FRAGMENT_LINES, MAX_FRAGMENTS, core_t
+from simtlab.machine.memory.cache import NO_WAY, fill, probe, reserve, touch, victim
+from simtlab.machine.memory.l1 import no_room, send
+from simtlab.machine.request import Kind
+
+KIND_TEXTURE = int(Kind.TEXTURE)
+PLACES, WEIGHTS = field_offset(core_t, "texel_places"), field_offset(core_t, "texel_weights")
+
+
+@compiled
+def has_place(core):
+    """Whether another fetch can be issued: it needs a place in the FIFO."""
+    return core.fragments.count < core.fragments.limit
+
+
+@compiled
+def take_place(core, number, launch, warp, ins, mask):
+    """A fetch is issued: the FIFO's next place is its own, with the lines its lanes touch."""
+    fifo = core.fragments
+    fragment = fifo.items[(fifo.head + fifo.count) % MAX_FRAGMENTS]
+    fifo.count += 1
+    fragment.op, fragment.ready, fragment.served, fragment.outstanding, fragment.lines = number, 0, 0, 0, 0
+    for lane in range(32):
+        if (mask >> np.uint32(lane)) & np.uint32(1):
+            add_texels(core, fragment, launch, warp, ins, lane)
+
+
+@compiled
+def add_texels(core, fragment, launch, warp, ins, lane):
+    """The lines of the texels that one lane's fetch takes. A bad handle is the fetch's own fault, reported when it runs."""
+    handle = ins.operands[HANDLE_AT]
+    if not ins.operands[NUMBERS_AT] & 1:
+        handle = load_i64(warp.window + handle + 8 * lane)
+    image = find_image(launch, handle, TEXTURE, ins.detail & 15)
+    if image == NO_IMAGE or not takes_coordinates(image, ins):
+        return
+    places, weights = core.address + PLACES, core.address + WEIGHTS
+    filtered = place_texels(image, warp, ins, lane, places, weights)
+    for k in range(CORNERS if filtered else 1):
+        place = load_i64(places + 8 * k)
+        if place != NO_TEXEL and not (filtered and load_i64(weights + 8 * k) == UNUSED):
+            add_line(core, fragment, place - launch.arena + HEAP_BASE)
+
+
+@compiled
+def add_line(core, fragment, address):
+    line = address // core.l1t.line_bytes * core.l1t.line_bytes
+    for k in range(fragment.lines - 1, -1, -1):
+        if fragment.line[k] == line:
+            return
+    if fragment.lines < MAX_FRAGMENT_LINES:
+        fragment.line[fragment.lines] = line
+        fragment.lines += 1
+
+
+@compiled
+def begin_fetch(core, number):
+    """The operands of a fetch are read: its lines may be looked up."""
+    fifo = core.fragments
+    for k in range(fifo.count):
+        fragment = fifo.items[(fifo.head + k) % MAX_FRAGMENTS]
+        if fragment.op == number:
+            fragment.ready = 1
+
+
+@compiled
+def serve_textures(gpu, core, requests):
+    """One cycle: the oldest fetch with lines to look up looks one up; the fetch at the head leaves if its data are there."""
+    fifo = core.fragments
+    for k in range(fifo.count):
+        place = (fifo.head + k) % MAX_FRAGMENTS
+        fragment = fifo.items[place]
+        if fragment.ready == 0:
+            break
+        if fragment.served < fragment.lines:
+            look_up(gpu, core, requests, place)
+            break
+    fragment = fifo.items[fifo.head]
+    if fragment.ready and fragment.served == fragment.lines and fragment.outstanding == 0:
+        core.moved = gpu.cycle
+        plan(core, fragment.op, gpu.cycle + core.l1t.hit_latency)
+        fifo.head = (fifo.head + 1) % MAX_FRAGMENTS
+        fifo.count -= 1
+
+
+@compiled
+def look_up(gpu, core, requests, place):
+    """The tags of one line; a miss becomes a hit for all that follow, and its data are on their way."""
+    fragment = core.fragments.items[place]
+    address = fragment.line[fragment.served]
+    cache = core.l1t
+    way = probe(cache, address)
+    if way == NO_WAY:
+        if no_room(core, requests):
+            return
+        way = victim(cache, address)
+        reserve(cache, way, address, np.uint32(1))
+        fill(cache, way, np.uint32(1))
+        core.l1t_misses += 1
+        fragment.outstanding += 1
+        send(gpu, core, requests, KIND_TEXTURE, address, cache.line_bytes, place, fragment.op)
+    else:
+        touch(cache, way)
+        core.l1t_hits += 1
+    fragment.served += 1
+    core.moved = gpu.cycle
+
+
+@compiled
+def texels_came(core, place):
+    core.fragments.items[place].outstanding -= 1
