@@ -15,7 +15,9 @@ from simtlab.lab.errors import StudyError
 from simtlab.lab.experiment import Experiment
 from simtlab.lab.machines import MachineChoice
 from simtlab.lab.store.results import results
+from simtlab.lab.sweep.cluster import Cluster
 from simtlab.lab.sweep.parcel import pack_parcel, unpack_parcel
+from simtlab.lab.sweep.task import Task
 from simtlab.policies.choice import PolicyChoice
 from simtlab.storage import PACKAGE
 from tests.lab.conftest import ENVIRONMENT, everything, simtlab, start
@@ -80,6 +82,23 @@ def test_a_dask_worker_killed_in_mid_run_costs_a_retry_and_changes_no_result(clu
     assert simtlab("sweep", path, "--store", tmp_path / "undisturbed.sqlite").returncode == 0
     assert everything(store) == everything(tmp_path / "undisturbed.sqlite")
     assert "8 run and stored" in out
+
+
+@pytest.mark.parametrize("status", ["lost", "finished"])
+def test_a_result_that_dies_with_its_worker_before_it_is_fetched_is_tried_again(status):
+    """The worker is killed between the news that a run has ended and the request for its result."""
+
+    class Future:
+        def __init__(self):
+            self.status = status
+
+        def result(self, timeout):
+            raise TimeoutError("the worker is gone")
+
+    task = Task(Experiment("BFS", "tiny", MachineChoice("gtx480")), "key", "BFS")
+    outcome = Cluster("tcp://nowhere:1")._outcome(task, Future())
+    assert outcome.lost
+    assert outcome.record is None
 
 
 def test_a_worker_with_another_simtlab_is_refused_before_anything_runs(cluster, study, store, tmp_path):

@@ -175,7 +175,7 @@ def test_the_command_line_plans_runs_lists_failures_and_resumes(study, store):
 
 
 def test_ctrl_c_once_finishes_what_runs_and_stores_it(study, store):
-    path = study(40, "small", "parameters.rounds = 6000")
+    path = study(40, "small", "parameters.rounds = 40000")
     running = start("sweep", path, "--store", store, "--processes", 1, start_new_session=True)
     wait_for_results(store, 1)
     os.killpg(running.pid, signal.SIGINT)  # as a terminal does it

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
+from concurrent.futures import CancelledError
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -16,6 +17,7 @@ from simtlab.lab.sweep.task import Outcome, Task
 
 CONNECT_SECONDS = 10
 COUNT_SECONDS = 5.0  # between counts of the cluster's workers
+RESULT_SECONDS = 60  # to fetch a result; if its worker dies in between, Dask makes it again
 TASKS_A_THREAD = 2  # one that runs and one that waits, so that no worker waits for us
 SLURM_JOBS = 4  # where nobody says how many
 
@@ -116,14 +118,19 @@ class Cluster:
 
     def _outcome(self, task: Task, future: Any) -> Outcome:
         """How a task ended. A Dask worker that dies is replaced by Dask itself, as often as the cluster's settings say."""
-        if future.status in ("cancelled", "lost"):
+        if future.status == "cancelled":  # all are, when the scheduler goes
             self._refuse_to_go_on()
+        if future.status == "lost":
+            return Outcome(task, lost="the Dask worker that had its result died")
         if future.status == "error":
             error = future.exception()
             if type(error).__name__ == "KilledWorker":
                 return Outcome(task, error=f"every Dask worker that tried it died: {error}")
             return Outcome(task, error=f"{type(error).__name__}: {error}")
-        kind, value, host = future.result()
+        try:
+            kind, value, host = future.result(timeout=RESULT_SECONDS)
+        except (OSError, TimeoutError, CancelledError) as error:
+            return Outcome(task, lost=f"its result could not be fetched: {type(error).__name__}: {error}")
         if kind == "foreign":
             self._refuse_foreign(host, value)
         if kind == "done":
