@@ -18,7 +18,8 @@ MAY_IMPORT = {
     "policies": {"machine", "execute", "compiled"},
     "host": {"machine", "policies", "execute", "program", "isa", "frontend"},
     "workloads": {"host", "frontend"},
-    "cli": {"workloads", "host", "machine", "policies", "execute", "program", "isa", "frontend"},
+    "lab": {"workloads", "host", "machine", "policies", "program"},
+    "cli": {"lab", "workloads", "host", "machine", "policies", "execute", "program", "isa", "frontend"},
 }
 MOST_LINES, MOST_FUNCTION_LINES = 400, 60
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from simtlab.host.gpu import Gpu
     from simtlab.host.launch import Run
     from simtlab.host.module import Module
+    from simtlab.lab.store.results import results
+    from simtlab.lab.sweep.sweep import Sweep
     from simtlab.workloads.errors import WrongResult
     from simtlab.workloads.frame import workload, workloads
 
@@ -34,10 +36,12 @@ _HOMES = {
     "workload": "simtlab.workloads.frame",
     "workloads": "simtlab.workloads.frame",
     "WrongResult": "simtlab.workloads.errors",
+    "Sweep": "simtlab.lab.sweep.sweep",
+    "results": "simtlab.lab.store.results",
 }
 __all__ = [
     "CompileError", "Deadlock", "DeviceArray", "DeviceFault", "Gpu", "LaunchError", "Module", "PtxError", "Run",
-    "SimtlabError", "WrongResult", "workload", "workloads",
+    "SimtlabError", "Sweep", "WrongResult", "results", "workload", "workloads",
 ]  # fmt: skip
 __version__ = "0.1.0"
 

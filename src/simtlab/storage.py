@@ -1,4 +1,4 @@
-"""Where compiled code is kept, and the digests that decide when it is stale."""
+"""Where compiled code and results are kept, and the digests that decide when compiled code is stale."""
 
 import hashlib
 import os
@@ -33,3 +33,13 @@ def digest_of_sources(*folders: str, also: object = None) -> str:
             digest.update(path.read_bytes())
     digest.update(repr(also).encode())
     return digest.hexdigest()[:16]
+
+
+def data_directory() -> Path:
+    """`$SIMTLAB_DATA`, or simtlab's folder in the user's data directory: what is there cannot be made again for nothing."""
+    chosen = os.environ.get("SIMTLAB_DATA")
+    if chosen:
+        return Path(chosen)
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "simtlab"
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "simtlab"

@@ -13,7 +13,7 @@ import pytest
 
 import simtlab as sl
 from simtlab.cli.answer import FAULT, answer
-from simtlab.cli.machines import MachineChoice, choose
+from simtlab.lab.machines import MachineChoice, choose
 from simtlab.machine import machine
 from simtlab.machine.counters import COUNTERS
 from simtlab.machine.machine import Interrupted

@@ -44,6 +44,7 @@ def answer(work: Callable[[], Answer], as_json: bool) -> None:
         with redirect_stdout(printed) if as_json else nullcontext():
             found = work()
         tell(found, as_json)
+        status = getattr(found, "status", 0)  # an answer may say that not all went well
     except Stopped as stop:
         tell(stop.answer, as_json)
         raise typer.Exit(INTERRUPTED) from None
@@ -53,6 +54,9 @@ def answer(work: Callable[[], Answer], as_json: bool) -> None:
         fail(error, printed.getvalue() if as_json else None)
     except MemoryError:
         fail(BadInput("this machine has not enough memory for that"), printed.getvalue() if as_json else None)
+    else:
+        if status:
+            raise typer.Exit(status)
 
 
 def tell(found: Answer, as_json: bool) -> None:

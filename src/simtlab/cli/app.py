@@ -38,6 +38,18 @@ Policies = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
+Stores = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="The store of results; one in the user's data directory if left out.")
+]
+Processes = Annotated[int | None, typer.Option(min=1, metavar="N", help="Processes to run on; one a core if left out.")]
+Dask = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="Run on a Dask cluster: tcp://host:8786, or slurm to start one.")
+]
+Patience = Annotated[
+    float | None,
+    typer.Option(min=1, metavar="SECONDS", help="A run without a sign of life for so long is ended and tried again; 1800."),
+]
+
 
 def _version(wanted: bool) -> None:
     if wanted:
@@ -99,9 +111,9 @@ def run(
     json: Json = False,
 ) -> None:
     """Run a kernel, or a workload, and show what it did."""
-    from simtlab.cli.machines import choose
     from simtlab.cli.plan import Options
     from simtlab.cli.workloads import WorkloadOptions, run_program_or_workload
+    from simtlab.lab.machines import choose
 
     options = Options(kernel, grid, block, arg or [], out or [], shared, option or [], include or [])
     of_workload = WorkloadOptions(size, input or [])
@@ -110,6 +122,66 @@ def run(
         return run_program_or_workload(file, options, of_workload, choose(gpu, set or [], policy or []), seed, threads)
 
     answer(work, json)
+
+
+@app.command()
+def sweep(
+    file: Annotated[Path, typer.Argument(help="A .toml study: workloads, size, gpu, [policies], [set]; every list is an axis.")],
+    store: Stores = None,
+    processes: Processes = None,
+    dask: Dask = None,
+    patience: Patience = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Only say what would run and how long it may take.")] = False,
+    json: Json = False,
+) -> None:
+    """Run the experiments of a study that the store lacks, on every core or on a Dask cluster."""
+    from simtlab.cli.sweep import Place, sweep_file
+
+    answer(lambda: sweep_file(file, Place(store, processes, dask, patience), plan), json)
+
+
+@app.command()
+def paper(
+    name: Annotated[str, typer.Argument(help="The study: `simtlab list papers` shows them; or a .py file with a STUDY.")],
+    size: Annotated[str | None, typer.Option(metavar="SIZE", help="Of the workloads: tiny, small or paper.")] = None,
+    only: Annotated[list[str] | None, typer.Option(metavar="FIGURE", help="Only this figure. May be repeated.")] = None,
+    gpu: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Another machine, beside the study's own: a preset or a .toml file. May be repeated."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where to write; a folder of the study's name if left out.")
+    ] = None,
+    store: Stores = None,
+    processes: Processes = None,
+    dask: Dask = None,
+    patience: Patience = None,
+    json: Json = False,
+) -> None:
+    """Run a paper's experiments and write its figures and tables, ours beside the paper's."""
+    from simtlab.cli.paper import run_study
+    from simtlab.cli.sweep import Place
+
+    answer(lambda: run_study(name, size, only or [], gpu or [], out, Place(store, processes, dask, patience)), json)
+
+
+@app.command()
+def results(
+    key: Annotated[str | None, typer.Argument(help="The first letters of a result's key: show that one.")] = None,
+    where: Annotated[
+        list[str] | None, typer.Option(metavar="CONDITION", help="workload=BFS, l1d.ways=8, 'ipc>=2'. May be repeated.")
+    ] = None,
+    store: Stores = None,
+    compare: Annotated[str | None, typer.Option(metavar="KEY", help="Another result, to put beside the first.")] = None,
+    table: Annotated[str | None, typer.Option(metavar="NAME", help="A table of the result: launches, instructions.")] = None,
+    failed: Annotated[bool, typer.Option("--failed", help="List the experiments that failed.")] = False,
+    export: Annotated[Path | None, typer.Option(metavar="FILE", help="Write them to a .csv, .json or .parquet file.")] = None,
+    json: Json = False,
+) -> None:
+    """List stored results, show one, compare two, or export them."""
+    from simtlab.cli.results import look_up
+
+    answer(lambda: look_up(key, where or [], store, compare, table, failed, export), json)
 
 
 @app.command()
@@ -184,3 +256,11 @@ def list_policies(json: Json = False) -> None:
     from simtlab.cli.machine_lists import list_policies
 
     answer(list_policies, json)
+
+
+@lists.command("papers")
+def list_papers(json: Json = False) -> None:
+    """Print the studies that `simtlab paper` can carry out, with their figures."""
+    from simtlab.cli.paper import list_papers
+
+    answer(list_papers, json)

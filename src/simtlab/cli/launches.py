@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 
 from simtlab.cli.answer import BadInput
-from simtlab.cli.machines import POLICY_EXAMPLES, MachineChoice, read_slot
 from simtlab.cli.plan import LaunchPlan, Plan, check_output
 from simtlab.cli.values import ArrayText, parse_size, parse_value
+from simtlab.lab.machines import POLICY_EXAMPLES, MachineChoice, read_slot
 from simtlab.policies.choice import PolicyChoice, read_choice
 
 TOP_KEYS = ("source", "options", "include", "arrays", "launch", "outputs", "gpu", "set", "policies")

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from simtlab.cli.machines import SLOTS
 from simtlab.cli.tables import show_table
+from simtlab.lab.machines import SLOTS
 
 if TYPE_CHECKING:
     from rich.console import Console

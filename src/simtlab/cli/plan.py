@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from simtlab.cli.answer import BadInput
-from simtlab.cli.machines import MachineChoice
 from simtlab.cli.values import ArrayText, parse_size, parse_value
+from simtlab.lab.machines import MachineChoice
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 COMPILING_AFTER_SECONDS = 3.0  # loading compiled code takes less
 CYCLES_AFTER_SECONDS = 0.5
-EMPTY_KERNEL = ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry nothing() { ret; }\n"
 
 
 def status_line(text: str) -> tuple[Live, Spinner] | None:
@@ -77,20 +76,19 @@ def show_cycles(kernel: str) -> Iterator[Callable[[int], None] | None]:
 @cache
 def make_executor_ready() -> None:
     """Load the compiled executor (the first time after an update it is compiled), so that launches are timed without it."""
-    from simtlab.host.gpu import Gpu
+    from simtlab.lab.ready import load_executor
 
     with notice("Compiling the executor, once", COMPILING_AFTER_SECONDS):
-        Gpu(threads=1, memory_bytes=1 << 20).load(EMPTY_KERNEL)["nothing"](1, 1)
+        load_executor()
 
 
 @cache
 def make_machine_ready() -> None:
     """The same for the machine: one core of a small one is enough, for all machines share their compiled code."""
-    from simtlab.host.gpu import Gpu
+    from simtlab.lab.ready import load_machine
 
     with notice("Compiling the machine, once; this takes about a minute", COMPILING_AFTER_SECONDS):
-        gpu = Gpu("caps-gtx480", set={"core.cores": 1}, threads=1, memory_bytes=1 << 20)
-        gpu.load(EMPTY_KERNEL)["nothing"](1, 1)
+        load_machine()
 
 
 def make_ready(timed: bool) -> None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from simtlab.cli.machines import MachineChoice
 from simtlab.cli.tables import show_bars, show_facts, show_table
+from simtlab.lab.machines import MachineChoice
 
 if TYPE_CHECKING:
     from rich.console import Console

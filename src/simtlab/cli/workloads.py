@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simtlab.cli.answer import Answer, BadInput, Stopped
-from simtlab.cli.machines import MachineChoice
 from simtlab.cli.plan import Options, make_plan
 from simtlab.cli.tables import show_facts, show_table
 from simtlab.cli.timing import Timing
+from simtlab.lab.machines import MachineChoice
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from simtlab.cli.answer import BadInput
-from simtlab.errors import SimtlabError
+from simtlab.errors import ConfigError, SimtlabError
 from simtlab.machine.hooks import SLOTS
 from simtlab.policies.choice import PolicyChoice, read_choice
 
@@ -34,7 +33,7 @@ class MachineChoice:
         if self.gpu is None:
             for name, given in (("--set", self.changes), ("--policy", self.policies)):
                 if given:
-                    raise BadInput(f"{name} is for timed runs and needs a machine: add --gpu, for example --gpu caps-gtx480")
+                    raise ConfigError(f"{name} is for timed runs and needs a machine: add --gpu, for example --gpu caps-gtx480")
         from simtlab.host.gpu import Gpu
 
         if self.gpu is None:
@@ -48,7 +47,7 @@ class MachineChoice:
             outside = [policy.name for policy in self.policies.values() if policy.name.endswith(".py")]
             if not outside:
                 raise
-            raise BadInput(f"policy {' or '.join(outside)}: {type(problem).__name__}: {problem}") from None
+            raise ConfigError(f"policy {' or '.join(outside)}: {type(problem).__name__}: {problem}") from None
 
     def as_json(self) -> dict[str, Any]:
         policies = {
@@ -78,7 +77,7 @@ def parse_policy(text: str) -> tuple[str, PolicyChoice]:
             raise ValueError("it must be a slot and a policy")
         return read_slot(slot), read_choice(chosen)
     except ValueError as problem:
-        raise BadInput(f"bad --policy '{text}': {problem}; {POLICY_EXAMPLES}") from None
+        raise ConfigError(f"bad --policy '{text}': {problem}; {POLICY_EXAMPLES}") from None
 
 
 def read_slot(name: str) -> str:

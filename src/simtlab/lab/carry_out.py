@@ -1,0 +1,86 @@
+"""Carry out an experiment: run the workload on the machine, check its results, make the record."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from simtlab.lab.errors import SourcesChanged
+from simtlab.lab.experiment import Experiment, key_of
+from simtlab.lab.record import Record, pack
+from simtlab.lab.tables import instruction_table, launch_table, totals
+
+if TYPE_CHECKING:
+    from simtlab.host.gpu import Gpu
+    from simtlab.workloads.frame import WorkloadRun
+
+Progress = Callable[[int], None]  # told the cycles so far, every now and then
+
+
+def carry_out(experiment: Experiment, progress: Progress | None = None) -> Record:
+    """The experiment's record; its errors are the workload's and the machine's own."""
+    from simtlab import __version__
+
+    begin = time.perf_counter()
+    ingredients = experiment.ingredients()
+    program = experiment.program()
+    gpu = experiment.machine.build(threads=1)
+    if progress is not None:
+        report(gpu, progress)
+    run = program.run(gpu)
+    if experiment.ingredients() != ingredients:
+        raise SourcesChanged(f"{experiment}: its sources were changed while it ran; run it again")
+    return Record(
+        key=key_of(ingredients),
+        workload=program.name,
+        size=program.size,
+        gpu=ingredients["machine"]["name"],
+        inputs={name: ingredients["workload"][name] for name in ("parameters", "seed", "files")},
+        changes=dict(experiment.machine.changes),
+        policies={slot: {name: values[name] for name in ("name", "label", "parameters")}
+                  for slot, values in ingredients["policies"].items()},
+        machine=ingredients["machine"],
+        counters=totals(run.launches),
+        occupancy=occupancies(run),
+        launches=len(run.launches),
+        tables={"launches": pack(launch_table(run.launches)), "instructions": pack(instruction_table(run, program.folder))},
+        sources=ingredients["simtlab"],
+        version=__version__,
+        seconds=time.perf_counter() - begin,
+        host=platform.node(),
+        finished=datetime.now(UTC).isoformat(timespec="seconds"),
+    )  # fmt: skip
+
+
+def occupancies(run: WorkloadRun) -> list[dict[str, Any]]:
+    """Kernels, the CTAs of each that fit in a core, and what stops the next one; each only once."""
+    from simtlab.host.module import plain_name
+
+    timed = ((plain_name(launch.kernel), launch.timing.occupancy) for launch in run.launches if launch.timing)
+    rows = dict.fromkeys((kernel, fits.ctas, fits.limited_by) for kernel, fits in timed)
+    return [{"kernel": kernel, "ctas": ctas, "limited_by": limit} for kernel, ctas, limit in rows]
+
+
+def report(gpu: Gpu, progress: Progress) -> None:
+    """Let somebody know the cycles so far, all launches together."""
+    earlier = 0
+
+    @contextmanager
+    def watch(kernel: str) -> Iterator[Progress]:
+        nonlocal earlier
+        latest = 0
+
+        def tell(cycles: int) -> None:
+            nonlocal latest
+            latest = cycles
+            progress(earlier + cycles)
+
+        yield tell
+        earlier += latest
+
+    gpu.watch = watch
+

@@ -1,0 +1,34 @@
+"""Units and meanings of what a record counts."""
+
+from functools import cache
+
+STALLS = {
+    "issued": "an instruction was issued",
+    "empty": "there was no warp to schedule",
+    "no_instruction": "no warp had a decoded instruction",
+    "branch_resolving": "a branch was not resolved yet",
+    "wait": "a fixed-latency result was not there yet",
+    "short_scoreboard": "a result from shared memory or the special function unit was not there yet",
+    "long_scoreboard": "a result from global, local or texture memory was not there yet",
+    "barrier": "the warps stood at a barrier",
+    "membar": "a memory fence was not over",
+    "math_pipe_throttle": "the unit for it was busy",
+    "lg_throttle": "the load/store unit took no more",
+    "mio_throttle": "the special function unit took no more",
+    "dispatch": "no collector unit was free",
+    "imc_miss": "a constant was not in its cache",
+    "drain": "the warp had ended and its stores were under way",
+    "not_selected": "the scheduling policy held back",
+}
+
+
+@cache
+def meanings() -> dict[str, tuple[str, str]]:
+    """Every counter's unit and what it counts."""
+    from simtlab.machine.core.state import Stall
+    from simtlab.machine.counters import COUNTERS
+
+    causes = [cause.name.lower() for cause in Stall]
+    stalls = {f"stall_{cause}": ("scheduler cycles", f"Cycles in which {STALLS.get(cause, cause)}.") for cause in causes}
+    named = {counter.name: (counter.unit, counter.meaning) for counter in COUNTERS}
+    return {"cycles": ("core cycles", "From launch to end, all launches together."), **named, **stalls}

@@ -1,0 +1,89 @@
+"""What a figure shows, as numbers: bars by program, stacked bars, lines along an axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import exp, log
+from typing import Any, Literal
+
+from simtlab.lab.store.results import Result
+
+Number = float | None  # None where there is no result
+Kind = Literal["bars", "stacked", "lines"]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Values by series and by group: a mechanism's bars, program by program; or a line's points, step by step.
+
+    `means` are names of more groups, each the mean over some of the others: {"mean": PROGRAMS}.
+    """
+
+    groups: Sequence[str]
+    series: Mapping[str, Sequence[Number]]
+    label: str  # of the values, with their unit
+    kind: Kind = "bars"
+    group_label: str = ""
+    means: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    mean: Literal["geometric", "arithmetic"] = "arithmetic"
+    base: float | None = None  # a line across: what 1.0 stands for in normalised values
+    form: str = ".3g"  # how a value is written
+
+    def value(self, series: str, group: str) -> Number:
+        """One value, or one mean; None where there is none."""
+        if group in self.means:
+            return self._mean([self.value(series, member) for member in self.means[group]])
+        return self.series[series][list(self.groups).index(group)]
+
+    def all_groups(self) -> list[str]:
+        """Groups and means."""
+        return [*self.groups, *self.means]
+
+    def values(self, series: str) -> list[Number]:
+        """A series over all groups, means at the end."""
+        return [self.value(series, group) for group in self.all_groups()]
+
+    def written(self, value: Number) -> str:
+        return "–" if value is None else format(value, self.form)
+
+    def _mean(self, values: Sequence[Number]) -> Number:
+        """Over the values there are; none where one is missing, for a mean over the rest would be of something else."""
+        if not values or any(value is None for value in values):
+            return None
+        numbers = [value for value in values if value is not None]
+        if self.mean == "arithmetic":
+            return sum(numbers) / len(numbers)
+        return exp(sum(map(log, numbers)) / len(numbers)) if min(numbers) > 0 else None
+
+    def as_json(self) -> dict[str, Any]:
+        values = {name: self.values(name) for name in self.series}
+        return {"kind": self.kind, "label": self.label, "groups": self.all_groups(), "means": list(self.means), "values": values}
+
+
+Choice = str | Callable[[Result], Any]  # a name as `simtlab results --where` has it, or a function of the result
+
+
+def tabulate(
+    results: Iterable[Result], group: Choice, series: Choice, value: Choice, groups: Sequence[Any], names: Sequence[Any]
+) -> dict[str, list[Number]]:
+    """Values of results by two of their choices: `tabulate(found, "workload", "warp_scheduler", "ipc", PROGRAMS, SCHEDULERS)`."""
+    found = {(str(_of(result, series)), str(_of(result, group))): _of(result, value) for result in results}
+    return {str(name): [found.get((str(name), str(one))) for one in groups] for name in names}
+
+
+def _of(result: Result, choice: Choice) -> Any:
+    return result.value(choice) if isinstance(choice, str) else choice(result)
+
+
+def normalised(series: Mapping[str, Sequence[Number]], to: str) -> dict[str, list[Number]]:
+    """Every series as a multiple of one of them, group by group."""
+    return {
+        name: [a / b if a is not None and b else None for a, b in zip(values, series[to], strict=True)]
+        for name, values in series.items()
+    }
+
+
+def speedups(cycles: Mapping[str, Sequence[Number]]) -> dict[str, list[Number]]:
+    """How much faster each step of a series is than its first."""
+    return {name: [row[0] / one if row[0] and one else None for one in row] for name, row in cycles.items()}

@@ -1,0 +1,1 @@
+"""The studies that `simtlab paper` knows: a file each, with a `STUDY`."""

@@ -1,0 +1,155 @@
+"""A sweep: every list is an axis, and the axes are crossed, or zipped where it is said so.
+
+    import simtlab as sl
+    sweep = sl.Sweep(["BFS", "MM"], size="small", gpu="caps-gtx480",
+                     policies={"warp_scheduler": ["lrr", "gto"]}, set={"l1d.ways": [4, 8]})
+    sweep.run()
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from simtlab.lab.errors import StudyError
+from simtlab.lab.experiment import Experiment
+from simtlab.lab.machines import POLICY_EXAMPLES, MachineChoice, read_slot
+from simtlab.machine.hooks import SLOTS
+from simtlab.policies.choice import PolicyChoice, read_choice
+
+if TYPE_CHECKING:
+    from simtlab.lab.store.results import Results
+
+Axis = Any  # a value, or a list of them
+NO_POLICY = "none"  # leaves a slot as the machine has it
+
+
+class Experiments(Protocol):
+    """What can be swept: experiments, one after another, the same ones each time it is asked."""
+
+    def experiments(self) -> Iterator[Experiment]: ...
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Experiments by their axes. `zip` names axes that go together: `zip=[["l1d.ways", "l1d.bytes"]]`."""
+
+    workloads: Axis
+    size: Axis = "small"
+    gpu: Axis = None
+    policies: Mapping[str, Axis] = field(default_factory=dict)
+    set: Mapping[str, Axis] = field(default_factory=dict)
+    seed: Axis = 0
+    parameters: Mapping[str, Axis] = field(default_factory=dict)
+    input: Mapping[str, Axis] = field(default_factory=dict)
+    zip: Sequence[Sequence[str]] = ()
+    folder: Path = Path()  # names of files are relative to it
+
+    def axes(self) -> dict[str, list[Any]]:
+        """Every axis by name: workloads, size, gpu, seed, slots, a machine's keys, parameters.NAME, input.NAME."""
+        if self.gpu is None:
+            raise StudyError("a study needs a machine; for example gpu = \"caps-gtx480\" (`simtlab list gpus` shows them)")
+        found = {"workloads": self.workloads, "size": self.size, "gpu": self.gpu, "seed": self.seed}
+        found |= {slot_named(slot): value for slot, value in self.policies.items()}
+        found |= dict(self.set)
+        found |= {f"parameters.{name}": value for name, value in self.parameters.items()}
+        found |= {f"input.{name}": value for name, value in self.input.items()}
+        return {name: values_of(name, value) for name, value in found.items()}
+
+    def groups(self) -> list[list[dict[str, Any]]]:
+        """Axes that are crossed with one another; each is a list of what its names are set to together."""
+        axes, groups = self.axes(), []
+        zipped = [name for group in self.zip for name in group]
+        for group in self.zip:
+            self._check_zip(group, axes, zipped)
+            rows = zip(*(axes[name] for name in group), strict=True)
+            groups.append([dict(zip(group, row, strict=True)) for row in rows])
+        crossed = [[{name: value} for value in values] for name, values in axes.items() if name not in zipped]
+        return [*crossed, *groups]
+
+    def _check_zip(self, group: Sequence[str], axes: Mapping[str, list[Any]], zipped: Sequence[str]) -> None:
+        for name in group:
+            if name not in axes:
+                raise StudyError(f"zip names '{name}', which is no axis of this study; its axes are {', '.join(axes)}")
+            if zipped.count(name) > 1:
+                raise StudyError(f"zip names '{name}' twice")
+        lengths = {name: len(axes[name]) for name in group}
+        if len(set(lengths.values())) > 1:
+            shown = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+            raise StudyError(f"axes that are zipped must have as many values as one another: {shown}")
+
+    def __len__(self) -> int:
+        return prod(len(group) for group in self.groups())
+
+    def experiments(self) -> Iterator[Experiment]:
+        """One experiment after another, made as they are asked for: a sweep may have any number."""
+        for chosen in itertools.product(*self.groups()):
+            values: dict[str, Any] = {name: value for part in chosen for name, value in part.items()}
+            yield self._experiment(values)
+
+    def _experiment(self, values: Mapping[str, Any]) -> Experiment:
+        machine = MachineChoice(
+            self._file(values["gpu"], ".toml"),
+            {name: values[name] for name in self.set},
+            {slot: self._policy(slot, values[slot]) for slot in map(slot_named, self.policies) if values[slot] != NO_POLICY},
+        )
+        return Experiment(
+            self._workload(values["workloads"]),
+            values["size"],
+            machine,
+            values["seed"],
+            {name: values[f"parameters.{name}"] for name in self.parameters},
+            {name: str(self.folder / values[f"input.{name}"]) for name in self.input},
+        )
+
+    def _file(self, name: str, suffix: str) -> str:
+        return str(self.folder / name) if name.endswith(suffix) else name
+
+    def _workload(self, name: str) -> str:
+        from simtlab.workloads.loading import is_path
+
+        inside = self.folder / name
+        return str(inside) if "/" in name or (is_path(str(inside)) and inside.is_dir()) else name
+
+    def _policy(self, slot: str, text: str) -> PolicyChoice:
+        try:
+            return read_choice(text, self.folder)
+        except ValueError as problem:
+            raise StudyError(f"policies.{slot}: {problem}; {POLICY_EXAMPLES}") from None
+
+    def run(
+        self, store: str | PathLike | None = None, processes: int | None = None, dask: str | None = None, **options: Any
+    ) -> Results:
+        """Run what the store lacks; gives the sweep's results. An experiment that fails raises when all others are done."""
+        from simtlab.lab.sweep.loop import run_to_results
+
+        return run_to_results(self, store, processes, dask, **options)
+
+
+def values_of(name: str, value: Axis) -> list[Any]:
+    """The values of an axis: a list's, or the one value."""
+    found = list(value) if isinstance(value, list | tuple | range) else [value]
+    if not found:
+        raise StudyError(f"the axis '{name}' has no values")
+    for one in found:
+        if name == "seed" and (not isinstance(one, int) or isinstance(one, bool) or one < 0):
+            raise StudyError(f"seed is {one!r}; it must be a whole number, at least 0")
+        if _is_text(name) and not isinstance(one, str):
+            raise StudyError(f"{name} is {one!r}; it must be a text")
+    return found
+
+
+def _is_text(name: str) -> bool:
+    return name in ("workloads", "size", "gpu", *SLOTS) or name.startswith("input.")
+
+
+def slot_named(name: str) -> str:
+    try:
+        return read_slot(name)
+    except ValueError as problem:
+        raise StudyError(f"policies.{name}: {problem}") from None

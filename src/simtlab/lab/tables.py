@@ -1,0 +1,83 @@
+"""The tables of a result: what each launch came to, and where each instruction's stalls were."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from simtlab.host.launch import Run
+    from simtlab.machine.machine import TimedRun
+    from simtlab.program.program import Program
+    from simtlab.workloads.frame import WorkloadRun
+
+MOST_LAUNCHES = 2000  # with a row each; a program with more has its first so many, and totals of all
+
+
+def counted(timing: TimedRun) -> dict[str, int | float]:
+    """Everything a launch counted, under one name each."""
+    stalls = {f"stall_{cause}": count for cause, count in timing.stalls.items()}
+    return {"cycles": timing.cycles, **timing.counters, **stalls}
+
+
+def totals(launches: Sequence[Run]) -> dict[str, int | float]:
+    """The launches' counters added up."""
+    found: dict[str, int | float] = {}
+    for launch in launches:
+        for name, value in counted(_timing(launch)).items():
+            found[name] = found.get(name, 0) + value
+    return found
+
+
+def launch_table(launches: Sequence[Run]) -> dict[str, list[Any]]:
+    """A row for each launch, in order: kernel, grid, block, counters."""
+    from simtlab.host.module import plain_name
+
+    shown = launches[:MOST_LAUNCHES]
+    columns: dict[str, list[Any]] = {
+        "kernel": [plain_name(launch.kernel) for launch in shown],
+        "grid": [list(launch.grid) for launch in shown],
+        "block": [list(launch.block) for launch in shown],
+    }
+    rows = [counted(_timing(launch)) for launch in shown]
+    return columns | {name: [row[name] for row in rows] for name in (rows[0] if rows else {})}
+
+
+def instruction_table(run: WorkloadRun, folder: Path) -> dict[str, list[Any]]:
+    """A row for each instruction of each kernel: where it comes from, and the scheduler cycles it was waited for, by cause."""
+    from simtlab.host.module import plain_name
+
+    columns: dict[str, list[Any]] = {name: [] for name in ("kernel", "pc", "instruction", "file", "line")}
+    for name in dict.fromkeys(launch.kernel for launch in run.launches):
+        timings = [_timing(launch) for launch in run.launches if launch.kernel == name]
+        stalls = sum((timing.stalls_by_instruction for timing in timings[1:]), timings[0].stalls_by_instruction)
+        for column, values in _instructions(run.module[name].program, plain_name(name), folder).items():
+            columns[column] += values
+        for cause, counts in zip(timings[0].stalls, np.asarray(stalls).T, strict=True):
+            columns.setdefault(f"stall_{cause}", []).extend(counts.tolist())
+    return columns
+
+
+def _instructions(program: Program, kernel: str, folder: Path) -> dict[str, list[Any]]:
+    origins = [lowered.origin for lowered in program.lowered]
+    return {
+        "kernel": [kernel] * len(origins),
+        "pc": list(range(len(origins))),
+        "instruction": [origin.spelling for origin in origins],
+        "file": [_file(origin.source.file, folder) if origin.source else None for origin in origins],
+        "line": [origin.source.line if origin.source else None for origin in origins],
+    }
+
+
+def _file(name: str, folder: Path) -> str:
+    """A source file's name, in the workload's folder without it: where a folder lies makes no difference to a result."""
+    path = Path(name)
+    return path.relative_to(folder).as_posix() if folder in path.parents else path.name
+
+
+def _timing(launch: Run) -> TimedRun:
+    assert launch.timing is not None, "experiments are timed"
+    return launch.timing

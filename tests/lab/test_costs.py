@@ -1,0 +1,107 @@
+"""What a sweep costs besides its runs: little time, and no memory that grows with their number."""
+
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import simtlab as sl
+from simtlab.lab.record import Record
+from simtlab.lab.store.results import results
+from simtlab.lab.store.store import Store
+from simtlab.lab.sweep.loop import Loop
+from simtlab.lab.sweep.pool import Pool, usual_processes
+from simtlab.lab.sweep.task import Outcome, Task, Watch
+from simtlab.workloads.loading import workloads
+from tests.lab.test_store import record
+
+TWO_CORES = pytest.mark.skipif(usual_processes() < 2, reason="needs two cores")
+
+
+class Meter(Watch):
+    """Notes the time and this process's memory at every result."""
+
+    def __init__(self):
+        self.times, self.seconds, self.kilobytes = [], [], []
+
+    def finished(self, record: Record) -> None:
+        self.times.append(time.monotonic())
+        self.seconds.append(record.seconds)
+        status = Path("/proc/self/status").read_text()
+        self.kilobytes.append(int(status.split("VmRSS:")[1].split()[0]))
+
+
+def tiny_runs(count: int) -> sl.Sweep:
+    """Runs of two programs of the package at size tiny."""
+    return sl.Sweep(["MM", "CP"], "tiny", "caps-gtx480", seed=list(range(count // 2)))
+
+
+def timed(sweep: sl.Sweep, store: Path, processes: int):
+    meter = Meter()
+    with Store(store) as opened, Pool(processes) as pool:
+        return Loop(sweep, opened, pool, meter).run(), meter
+
+
+def test_between_runs_a_worker_waits_for_less_than_a_tenth_of_the_time(store):
+    """From the first result on, so that starting the process, which costs the same for any number of runs, does not count."""
+    summary, meter = timed(tiny_runs(16), store, 1)
+    assert summary.done == 16
+    wall, inside = meter.times[-1] - meter.times[0], sum(meter.seconds[1:])
+    assert inside > 0.9 * wall, f"{inside:.2f} of {wall:.2f} s"
+
+
+@pytest.fixture(scope="module")
+def two_hundred(tmp_path_factory):
+    """Every program of the package at size tiny, thirteen inputs each: 208 runs, on one process and on two."""
+    sweep, folder = sl.Sweep(workloads(), "tiny", "caps-gtx480", seed=list(range(13))), tmp_path_factory.mktemp("costs")
+    assert len(sweep) >= 200
+    done = {processes: timed(sweep, folder / f"{processes}.sqlite", processes) for processes in (1, 2)}
+    for processes, (summary, _) in done.items():
+        share = summary.run_seconds / (processes * summary.wall_seconds)
+        print(f"\n{summary.done} runs, processes: {processes}, {summary.wall_seconds:.1f} s, {share:.1%} of it inside the runs")
+    return done
+
+
+@pytest.mark.slow
+@TWO_CORES
+def test_a_sweep_of_200_tiny_runs_spends_under_a_tenth_of_its_time_outside_them(two_hundred):
+    """Starting the processes, handing out and storing, as a share of the processes' time. On a machine with nothing else to do."""
+    summary, meter = two_hundred[2]
+    assert summary.run_seconds > 0.9 * 2 * summary.wall_seconds
+    assert meter.kilobytes[-1] - meter.kilobytes[50] < 4096
+
+
+@pytest.mark.slow
+@TWO_CORES
+def test_two_processes_are_at_least_1_7_times_as_fast_as_one(two_hundred):
+    """On a machine with nothing else to do."""
+    assert two_hundred[1][0].wall_seconds > 1.7 * two_hundred[2][0].wall_seconds
+
+
+class Instant:
+    """Workers that need no time: every experiment has the same result under its own key."""
+
+    places = 4
+
+    def __init__(self, pattern: Record):
+        self.pattern, self.waiting = pattern, []
+
+    def start(self, task: Task) -> None:
+        self.waiting.append(task)
+
+    def wait(self, seconds: float) -> Outcome:
+        task = self.waiting.pop(0)
+        return Outcome(task, record=replace(self.pattern, key=task.key, tables={"instructions": os.urandom(50_000)}))
+
+    def stop(self) -> None:
+        pass
+
+
+def test_the_memory_of_a_sweep_does_not_grow_with_its_runs(sweep, store):
+    meter = Meter()
+    with Store(store) as opened:
+        summary = Loop(sweep(400), opened, Instant(record("")), meter).run()
+    assert summary.done == len(results(store)) == 400
+    assert meter.kilobytes[-1] - meter.kilobytes[100] < 4096  # these 300 records are 15 MB

@@ -1,0 +1,179 @@
+"""Studies: figures, pages and a report from declared runs, ours beside the paper's, machines side by side."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from simtlab.lab.errors import StudyError
+from simtlab.lab.paper.charts import Chart, normalised, speedups
+from simtlab.lab.paper.drawing import draw
+from simtlab.lab.paper.study import load_study, studies
+from simtlab.lab.papers import schedulers
+from simtlab.lab.store.results import Result, results
+from tests.lab.conftest import simtlab
+
+STUDY = '''
+from pathlib import Path
+
+from simtlab.lab.paper.charts import Chart, normalised, tabulate
+from simtlab.lab.paper.study import Expected, Figure, Study
+from simtlab.lab.sweep.sweep import Sweep
+
+ROUNDS, SCHEDULERS = [2, 40], ["lrr", "gto"]
+
+
+def runs(setting):
+    return [Sweep(str(Path(__file__).parent / "steps"), setting.size, setting.gpu, set={"core.cores": 1},
+                  parameters={"rounds": ROUNDS}, policies={"warp_scheduler": SCHEDULERS})]
+
+
+def chart(found):
+    values = tabulate(found, "rounds", "warp_scheduler", "cycles", ROUNDS, SCHEDULERS)
+    groups = [str(k) for k in ROUNDS]
+    return Chart(groups, values, "cycles", kind="lines", group_label="rounds", means={"mean": groups}, form=",.0f")
+
+
+STUDY = Study("steps", "Steps & rounds", "a test", "How long do <rounds> take?", [
+    Figure("fig1", "Cycles by rounds", runs, chart, [Expected("mean of LRR", "lrr", "mean", 1000.0, "Fig. 1")]),
+    Figure("fig2", "The same again", runs, chart),
+], gpu="caps-gtx480", size="tiny")
+'''
+
+
+@pytest.fixture
+def mine(program, tmp_path) -> Path:
+    path = tmp_path / "mine.py"
+    path.write_text(STUDY)
+    return path
+
+
+def test_a_study_is_run_drawn_and_written_and_resumes_from_the_store(mine, store, tmp_path):
+    out = tmp_path / "out"
+    done = simtlab("paper", mine, "--out", out, "--store", store, "--processes", 1)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("4 experiments: 0 stored, 4 to run")
+    names = {"fig1.svg", "fig1.png", "fig2.svg", "fig2.png", "index.md", "index.html", "report.json"}
+    assert {path.name for path in out.iterdir()} == names
+    report = json.loads((out / "report.json").read_text())
+    values = report["figures"]["fig1"]["machines"]["caps-gtx480"]["values"]
+    by_hand = {(r.value("warp_scheduler"), r.value("rounds")): r.plain["cycles"] for r in results(store)}
+    assert values["gto"][:2] == [by_hand["gto", 2], by_hand["gto", 40]]
+    (expected,) = report["figures"]["fig1"]["expected"]
+    mean = (by_hand["lrr", 2] + by_hand["lrr", 40]) / 2
+    assert (expected["paper"], expected["ours"], expected["ratio"]) == (1000.0, mean, mean / 1000)
+    page = (out / "index.md").read_text()
+    assert f"| mean of LRR | Fig. 1 | 1,000 | {mean:,.0f} | {mean / 1000:.2f} |" in page
+    assert "![Cycles by rounds, caps-gtx480](fig1.svg)" in page
+    html = (out / "index.html").read_text()
+    assert html.count("<svg") == 2
+    assert "How long do &lt;rounds&gt; take?" in html
+    assert "mean of LRR" in done.stdout
+
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    again = simtlab("paper", mine, "--out", out, "--store", store)
+    assert again.stderr == "4 experiments: 4 stored, 0 to run\n"
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_another_machine_stands_beside_the_studys_own(mine, store, tmp_path):
+    out = tmp_path / "out"
+    done = simtlab("paper", mine, "--only", "fig1", "--gpu", "v100", "--out", out, "--store", store)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("8 experiments")
+    assert {path.name for path in out.iterdir()} == {
+        "fig1.svg", "fig1.png", "fig1-v100.svg", "fig1-v100.png", "index.md", "index.html", "machines.md", "machines.html",
+        "report.json",
+    }  # fmt: skip
+    page = (out / "machines.md").read_text()
+    assert "| cores | 15 | 80 |" in page
+    assert "| rounds | lrr, caps-gtx480 | lrr, v100 | gto, caps-gtx480 | gto, v100 |" in page
+    report = json.loads((out / "report.json").read_text())
+    assert report["machines"] == ["caps-gtx480", "v100"]
+    ours = report["figures"]["fig1"]["machines"]
+    assert ours["v100"]["values"]["lrr"] != ours["caps-gtx480"]["values"]["lrr"]
+
+
+def test_a_run_that_fails_leaves_a_gap_and_is_named(mine, store, tmp_path, program):
+    definition = program / "workload.py"
+    definition.write_text(definition.read_text().replace("value + data[\"wrong\"]", "value + (data[\"rounds\"] == 40)"))
+    done = simtlab("paper", mine, "--out", tmp_path / "out", "--store", store)
+    assert done.returncode == 1
+    report = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert report["figures"]["fig1"]["machines"]["caps-gtx480"]["values"]["lrr"][1:] == [None, None]
+    assert len(report["failures"]) == 2
+    page = (tmp_path / "out" / "index.md").read_text()
+    assert "## Not everything ran" in page
+    assert "| mean of LRR | Fig. 1 | 1,000 | – | – |" in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["schedulrs"], "there is no study 'schedulrs'; did you mean 'schedulers'?"),
+        (["schedulers", "--only", "icp"], "has no figure 'icp'; did you mean 'ipc'?"),
+        (["schedulers", "--gpu", "v10"], "no machine named v10: did you mean v100?"),
+        (["schedulers", "--size", "big"], "has no size 'big'"),
+        (["nowhere.py"], "there is no study in nowhere.py"),
+    ],
+)
+def test_what_is_wrong_is_named_before_anything_runs(arguments, message, store):
+    done = simtlab("paper", *arguments, "--store", store)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.startswith("error: ")
+
+
+def test_the_studies_are_listed_and_load():
+    listed = simtlab("list", "papers").stdout
+    for name in studies():
+        assert load_study(name).title in listed
+    with pytest.raises(StudyError, match="no study"):
+        load_study("nothing")
+
+
+def test_means_are_over_all_members_or_not_at_all():
+    chart = Chart(["a", "b", "c"], {"x": [1.0, 4.0, None]}, "v", means={"ab": ["a", "b"], "all": ["a", "b", "c"]}, mean="geometric")
+    assert chart.value("x", "ab") == pytest.approx(2.0)
+    assert chart.value("x", "all") is None
+    assert chart.values("x") == [1.0, 4.0, None, pytest.approx(2.0), None]
+    assert normalised({"x": [2.0, None], "y": [4.0, 1.0]}, to="x") == {"x": [1.0, None], "y": [2.0, None]}
+    assert speedups({"x": [8.0, 4.0, None], "y": [None, 1.0, 2.0]}) == {"x": [1.0, 2.0, None], "y": [None, None, None]}
+
+
+@pytest.mark.parametrize("kind", ["bars", "stacked", "lines"])
+def test_every_kind_of_chart_is_drawn_the_same_each_time(kind, tmp_path):
+    chart = Chart(["a", "b"], {"x": [1.0, None], "y": [2.0, 3.0]}, "v", kind=kind, base=1.0)
+    first = [path.read_bytes() for path in draw(chart, "title", tmp_path / "one")]
+    second = [path.read_bytes() for path in draw(chart, "title", tmp_path / "two")]
+    assert first == second
+    assert first[0].startswith(b"<?xml")
+    assert first[1].startswith(b"\x89PNG")
+
+
+def fake(workload: str, scheduler: str, ipc: float) -> Result:
+    stalls = {f"stall_{name}": 1 for name in schedulers.STALLS}
+    policies = {"warp_scheduler": {"name": scheduler, "label": scheduler, "parameters": {}}}
+    plain = {"workload": workload, "ipc": ipc}
+    return Result(plain, {"parameters": {}, "files": {}, "seed": 0}, {}, policies, stalls, [], {})
+
+
+def test_the_schedulers_study_shows_sixteen_programs_under_five_schedulers():
+    numbered = list(enumerate(schedulers.SCHEDULERS, 1))
+    found = [fake(program, scheduler, float(k)) for program in schedulers.PROGRAMS for k, scheduler in numbered]
+    assert len(found) == 80
+    assert schedulers.ipc(found).value("gto", "BFS") == 2.0
+    assert schedulers.speedup(found).value("fetch-groups", "all") == pytest.approx(5.0)
+    stalls = schedulers.stalls(found)
+    assert sum(stalls.value(name, "MM") for name in stalls.series) == pytest.approx(1.0)
+    (sweep,) = schedulers.runs(type("S", (), {"gpu": "caps-gtx480", "size": "tiny"}))
+    assert len(sweep) == 80
+
+
+@pytest.mark.slow
+def test_the_schedulers_study_runs_whole(tmp_path, store):
+    done = simtlab("paper", "schedulers", "--size", "tiny", "--out", tmp_path / "out", "--store", store)
+    assert done.returncode == 0, done.stderr
+    report = json.loads((tmp_path / "out" / "report.json").read_text())
+    values = report["figures"]["ipc"]["machines"]["caps-gtx480"]["values"]
+    assert all(value and value > 0 for row in values.values() for value in row)
