@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import time
@@ -186,7 +187,7 @@ def test_list_policies():
     two_level = next(row for row in rows if row["name"] == "two-level")
     assert two_level["parameters"] == {"active_warps": 8}
     assert two_level["summary"].startswith("Two-level scheduling with an active set")
-    assert "warp_scheduler  gto " in invoke("list", "policies").stdout
+    assert re.search(r"warp_scheduler +gto ", invoke("list", "policies").stdout)
 
 
 # What is wrong --------------------------------------------------------------------------------------------------------

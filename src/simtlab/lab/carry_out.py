@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from simtlab.lab.errors import SourcesChanged
 from simtlab.lab.experiment import Experiment, key_of
 from simtlab.lab.record import Record, pack
-from simtlab.lab.tables import instruction_table, launch_table, totals
+from simtlab.lab.tables import instruction_table, interval_table, launch_table, totals
 
 if TYPE_CHECKING:
     from simtlab.host.gpu import Gpu
@@ -47,7 +47,8 @@ def carry_out(experiment: Experiment, progress: Progress | None = None) -> Recor
         counters=totals(run.launches),
         occupancy=occupancies(run),
         launches=len(run.launches),
-        tables={"launches": pack(launch_table(run.launches)), "instructions": pack(instruction_table(run, program.folder))},
+        tables={"launches": pack(launch_table(run.launches)), "instructions": pack(instruction_table(run, program.folder)),
+                "intervals": pack(interval_table(gpu))},
         sources=ingredients["simtlab"],
         version=__version__,
         seconds=time.perf_counter() - begin,

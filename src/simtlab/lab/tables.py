@@ -1,4 +1,4 @@
-"""The tables of a result: what each launch came to, and where each instruction's stalls were."""
+"""The tables of a result: what each launch came to, where each instruction's stalls were, how it went over time."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from simtlab.host.gpu import Gpu
     from simtlab.host.launch import Run
     from simtlab.machine.machine import TimedRun
     from simtlab.program.program import Program
@@ -26,10 +27,17 @@ def counted(timing: TimedRun) -> dict[str, int | float]:
 def totals(launches: Sequence[Run]) -> dict[str, int | float]:
     """The launches' counters added up."""
     found: dict[str, int | float] = {}
-    for launch in launches:
-        for name, value in counted(_timing(launch)).items():
+    together = {id(_timing(launch).counters): _timing(launch) for launch in launches}  # side by side in streams: counted once
+    for timing in together.values():
+        for name, value in {**counted(timing), "cycles": timing.elapsed}.items():
             found[name] = found.get(name, 0) + value
     return found
+
+
+def interval_table(gpu: Gpu) -> dict[str, list[Any]]:
+    """A row for each interval of the whole run: its last cycle, and what every counter gained in it."""
+    assert gpu.machine is not None, "experiments are timed"
+    return {name: values.tolist() for name, values in gpu.machine.intervals().items()}
 
 
 def launch_table(launches: Sequence[Run]) -> dict[str, list[Any]]:

@@ -17,6 +17,7 @@ from simtlab.machine.core.core import close_account
 from simtlab.machine.core.instruction_buffer import advance
 from simtlab.machine.core.state import Stall
 from simtlab.machine.counters import collect
+from simtlab.machine.intervals import Intervals
 from simtlab.machine.kernels import Launch, Prepared, prepare
 from simtlab.machine.occupancy import Occupancy, occupancy
 from simtlab.machine.state import MAX_KERNELS
@@ -38,6 +39,7 @@ class TimedRun:
     """What a launch on a machine took. What ran beside it in other streams is in the stalls and counters too."""
 
     cycles: int
+    elapsed: int  # of all launches that ran together; `cycles` where it ran alone
     instructions: int
     thread_instructions: int
     stalls: dict[str, int]  # scheduler cycles by cause; together they are all scheduler cycles
@@ -87,6 +89,7 @@ class Machine:
         """A machine at rest, its caches empty."""
         self.records: Records = build(self.config)
         self._own = {slot: attach(policy, self.records) for slot, policy in self.policies.items()}
+        self._intervals = Intervals()
         self._unfinished = False
 
     def run(self, launches: Sequence[Launch], progress: Callable[[int], None] | None = None) -> list[TimedRun]:
@@ -113,9 +116,9 @@ class Machine:
             self._run_grids(launches, progress)
         except KeyboardInterrupt:
             under_way = next(k for k in range(len(launches)) if gpu.kernel[k].finished_ctas < gpu.kernel[k].launch.n_ctas)
-            raise Interrupted(launches[under_way], self._results(prepared, before)[under_way], first) from None
+            raise Interrupted(launches[under_way], self._results(prepared, before, first)[under_way], first) from None
         self._unfinished = False
-        return self._results(prepared, before)
+        return self._results(prepared, before, first)
 
     def _run_grids(self, launches: Sequence[Launch], progress: Callable | None) -> None:
         """Stretch after stretch until all is done; in between, what needs the host."""
@@ -125,8 +128,10 @@ class Machine:
             outcome, end = Outcome.SPENT, gpu.cycle + STRETCH
             while outcome == Outcome.SPENT and gpu.cycle < end:
                 begin = perf_counter()
-                outcome = self._run_clock(min(gpu.cycle + part, end))
+                outcome = self._run_clock(min(gpu.cycle + part, end, self._intervals.next_end))
                 part = next_part(part, perf_counter() - begin)
+                if gpu.cycle == self._intervals.next_end:
+                    self._intervals.note(int(gpu.cycle), self._counted())
                 if progress is not None:
                     progress(int(gpu.cycle) - first)
             if outcome == Outcome.DONE:
@@ -180,12 +185,20 @@ class Machine:
             raise Deadlock(f"kernel {names}: nothing moved for {STUCK_CYCLES} cycles\n{who_waits(self.records)}")
         return now
 
-    def _results(self, prepared: Prepared, before: dict[str, int]) -> list[TimedRun]:
-        """What was counted since `before`, up to and including this cycle."""
-        gpu = self.records.gpu[0]
+    def _counted(self) -> dict[str, int]:
+        """All counters, up to and including this cycle."""
         for core in self.records.cores:
-            close_account(core, gpu.cycle)
-        after = collect(self.records)
+            close_account(core, self.records.gpu[0].cycle)
+        return collect(self.records)
+
+    def intervals(self) -> dict[str, np.ndarray]:
+        """What was counted in each interval since the machine was built: its last cycle, and a column for each counter."""
+        return self._intervals.table(int(self.records.gpu[0].cycle), self._counted())
+
+    def _results(self, prepared: Prepared, before: dict[str, int], first: int) -> list[TimedRun]:
+        """What was counted since `before` and the cycle `first`, up to and including this cycle."""
+        gpu = self.records.gpu[0]
+        after = self._counted()
         counters = {name: after[name] - before[name] for name in after}
         causes = {cause.name.lower(): counters.pop(f"stall_{cause.name.lower()}") for cause in Stall}
         runs = []
@@ -194,7 +207,10 @@ class Machine:
             alone = len(prepared.fits) == 1  # then it also waits for its last write-backs
             end = int(gpu.cycle) if alone or kernel.end < 0 else int(kernel.end)
             start = int(kernel.start) if kernel.start >= 0 else end + 1
-            runs.append(TimedRun(end - start + 1, int(kernel.issued), int(kernel.issued_threads), causes, counters, fits, counts))
+            cycles, elapsed = end - start + 1, int(gpu.cycle) - first
+            runs.append(
+                TimedRun(cycles, elapsed, int(kernel.issued), int(kernel.issued_threads), causes, counters, fits, counts)
+            )
         return runs
 
 

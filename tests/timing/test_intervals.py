@@ -1,0 +1,43 @@
+"""Counters over time: intervals add up to the run, whatever their number."""
+
+import numpy as np
+
+import simtlab as sl
+from simtlab.machine.intervals import MOST, Intervals
+from tests.timing.test_accounting import launch
+
+
+def test_intervals_add_up_to_what_the_launches_counted():
+    gpu = sl.Gpu("caps-gtx480")
+    runs = [launch(gpu)[0] for _ in range(3)]
+    table = gpu.machine.intervals()
+    assert len(table["cycle"]) > 3
+    assert table["cycle"][-1] == gpu.machine.records.gpu[0].cycle
+    assert np.all(np.diff(table["cycle"][:-1]) == 4096)
+    for name in ("instructions", "l1_misses", "core_memory_cycles", "dram_reads"):
+        assert table[name].sum() == sum(run.counters[name] for run in runs)
+        assert np.all(table[name] >= 0)
+    assert table["stall_issued"].sum() == sum(run.stalls["issued"] for run in runs)
+
+
+def test_an_interval_in_which_all_cores_slept_has_its_stalls():
+    """A lone pointer chase: every interval accounts for all its scheduler cycles."""
+    gpu = sl.Gpu("caps-gtx480", set={"core.cores": 2})
+    order = gpu.array(np.zeros(1 << 18, "u8"))
+    order[...] = order.address + 8 * ((np.arange(1 << 18, dtype="u8") + 40961) % (1 << 18))
+    source = 'extern "C" __global__ void chase(void **p) { for (int k = 0; k < 64; k++) p = (void **)*p; *p = p; }'
+    gpu.compile(source)["chase"](1, 1, [order])
+    table = gpu.machine.intervals()
+    stalls = sum(values for name, values in table.items() if name.startswith("stall_"))
+    assert stalls.tolist() == (np.diff(table["cycle"], prepend=0) * 2 * 2).tolist()
+
+
+def test_too_many_intervals_become_half_as_many_of_twice_the_length():
+    intervals = Intervals()
+    for k in range(1, 2 * MOST + 1):
+        intervals.note(k * 4096, {"n": k * k})
+    assert intervals.length == 8192
+    assert intervals.next_end == (MOST + 1) * 8192
+    table = intervals.table(intervals.next_end - 1, {"n": (2 * MOST + 1) ** 2})
+    assert len(table["cycle"]) == MOST + 1
+    assert table["n"].sum() == (2 * MOST + 1) ** 2
