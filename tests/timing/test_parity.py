@@ -1,8 +1,8 @@
 """Timing never changes results: memory after a timed run is what it is after a functional one.
 
-The mesh presets (dyncta-56core, dyncta-110core) run here too, but their packets take the crossbar: the mesh is not wired into
-the machine yet. Where the order of warps decides a result (who comes first at an atomic), a kernel has no one right answer;
-such kernels are left out. About 90 s in all, of which the 300 programs take 30.
+Where the order of warps decides a result (who comes first at an atomic), a kernel has no one right answer;
+such kernels are left out. About 90 s in all, of which the 300 programs take 30; the slow tests
+run all of them everywhere.
 """
 
 import time
@@ -57,6 +57,20 @@ def test_30_programs_write_the_recorded_words_at_every_level_of_detail(detail):
     check_programs(sl.Gpu(MACHINE, set={"core.detail": detail}), SAMPLE)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("preset", OTHERS)
+def test_all_programs_write_the_recorded_words_on_every_preset(preset):
+    config = load(preset)
+    check_programs(sl.Gpu(config.replace({"core.cores": 2 * config.core.cores_per_cluster})), range(PROGRAMS))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheduler", available("warp_scheduler"))
+@pytest.mark.parametrize("detail", [1, 2, 3])
+def test_all_programs_write_the_recorded_words_under_every_scheduler_and_detail(scheduler, detail):
+    check_programs(sl.Gpu(MACHINE, warp_scheduler=scheduler, set={"core.detail": detail}), range(PROGRAMS))
+
+
 # Kernels -------------------------------------------------------------------------------------------------------------
 
 
@@ -84,6 +98,14 @@ KERNELS = [
 def test_a_kernel_passes_its_own_test_on_the_machine(timed, module, name):
     """Locks, a barrier of the whole grid, atomics, named barriers, vectors, local arrays, every space, shuffles."""
     getattr(module, name)(timed, timed.compile(source(module.__name__.rpartition("test_")[2])))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("preset", OTHERS)
+def test_every_kernel_passes_its_own_test_on_every_preset(preset):
+    gpu = sl.Gpu(preset)
+    for module, name in KERNELS:
+        getattr(module, name)(gpu, gpu.compile(source(module.__name__.rpartition("test_")[2])))
 
 
 def both(work) -> tuple:
@@ -145,7 +167,7 @@ def test_surface_accesses_give_what_a_real_gpu_gave(timed):
 
 
 def test_a_texture_fetch_takes_the_texture_caches_hit_latency():
-    """No traffic yet (docs/machine.md): 64 dependent fetches, each at least the hit latency."""
+    """64 dependent fetches, each at least the hit latency."""
     text = r"""
     extern "C" __global__ void chain(cudaTextureObject_t table, int *out) {
         int i = 0;

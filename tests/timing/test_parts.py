@@ -154,3 +154,39 @@ def test_the_memory_of_a_core_is_divided_at_launch_as_the_kernel_needs_it():
     without = device.load(".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry k() { ret; }")["k"]
     without(8, 32)
     assert (core.l1d.sets, core.l1d.ways) == (32, 12)
+
+
+def test_a_core_fetches_for_as_many_warps_a_cycle_as_it_is_told():
+    """Eight warps of straight code, one instruction a fetch: four fetches a cycle keep four schedulers busy, one does not."""
+    body = loop("".join(f"add.u32 %r{k}, %r{k}, 1;\n" for k in range(1, 9)), 50)
+    wide = {"issue.schedulers": 4, "issue.decode_width": 1, "units.sp_units": 4, "core.detail": 2}
+    one, four = (cycles(gpu(wide | {"issue.fetch_width": width}), body, threads=256) for width in (1, 4))
+    instructions = 8 * 50 * 11
+    assert one > instructions
+    assert four < 0.6 * one
+
+
+@pytest.mark.parametrize(("ports", "expected"), [(1, 32), (4, 8)])
+def test_an_l1_with_four_ports_serves_four_lines_of_a_load_in_a_cycle(ports, expected):
+    """A load of 32 lines, all hits: each cycle of the load/store unit serves as many as there are ports."""
+    body = "ld.param.u64 %d1, [a]; mov.u32 %r1, %laneid; mul.wide.u32 %d2, %r1, 128; add.u64 %d1, %d1, %d2;\n"
+    device = gpu({"l1d.ports": ports})
+    data = device.zeros(4096, "u4")
+    chain = "ld.global.u32 %r2, [%d1];\nmul.wide.u32 %d3, %r2, 4;\nadd.u64 %d1, %d1, %d3;\n"
+    few, many = (cycles(device, body + loop(chain, times), a=data) for times in (40, 80))
+    alone = gpu({"l1d.ports": 16})
+    base = [cycles(alone, body + loop(chain, times), a=alone.zeros(4096, "u4")) for times in (40, 80)]
+    assert (many - few) / 40 - (base[1] - base[0]) / 40 == expected - 2
+
+
+def test_misses_of_one_constant_line_share_a_request():
+    text = r"""
+    __constant__ float table[64];
+    extern "C" __global__ void k(float *out) { out[threadIdx.x] = table[(threadIdx.x / 32) & 1]; }
+    """
+    device = gpu()
+    out = device.zeros(256)
+    run = device.compile(text)["k"](1, 256, [out])
+    assert run.counters["l1c_misses"] > 1
+    instructions = run.counters["l1i_misses"]
+    assert run.counters["request_packets"] - instructions == 1 + 8  # one line of constants, eight stores

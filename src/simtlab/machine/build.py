@@ -111,7 +111,10 @@ def _configure_core(core: Any, number: int, config: MachineConfig) -> None:
     core.number, core.detail = number, config.core.detail
     core.warp_slots, core.schedulers, core.sub_cores = config.core.max_warps, issue.schedulers, config.core.sub_cores
     core.dual_issue, core.replay, core.reread = issue.dual_issue, issue.replay, config.l1d.reread
-    core.fetch_width = min(issue.decode_width, issue.instruction_buffer_entries)
+    core.fetches = max(1, issue.fetch_width // config.core.sub_cores)
+    core.decode_width = min(issue.decode_width, issue.instruction_buffer_entries)
+    core.l1_ports = config.l1d.ports
+    core.most_instruction_misses, core.most_texture_misses = config.l1i.mshr_entries, config.l1t.mshr_entries
     core.scoreboard_entries = issue.scoreboard_entries if issue.scoreboard == "coon" else 0
     core.branch_cycles = issue.branch_resolve_cycles
     core.issue_cycles = 32 // config.core.simd_width
@@ -136,7 +139,9 @@ def _configure_core(core: Any, number: int, config: MachineConfig) -> None:
     core.rereads.limit, core.fragments.limit = 256, config.l1t.fifo_entries
     core.cta_slots = min(config.core.max_ctas, MAX_CTAS)
     core.mshr.entries, core.mshr.merges = config.l1d.mshr_entries, config.l1d.mshr_merges
+    core.mshr_constant.entries, core.mshr_constant.merges = config.l1c.mshr_entries, config.l1c.mshr_merges
     mshr.reset(core.mshr)
+    mshr.reset(core.mshr_constant)
     inflight.reset(core)
 
 

@@ -50,7 +50,7 @@ class Issue:
     dual_issue: bool = flag("a scheduler may issue two independent instructions of a warp in one cycle", default=False)
     replay: bool = flag("each further pass of a memory instruction (conflicts, lines) takes an issue slot", default=False)
     instruction_buffer_entries: int = count("instructions", "decoded instructions held for each warp", high=16)
-    fetch_width: int = count("warps", "warps a core fetches for in one cycle", high=8)
+    fetch_width: int = count("warps", "warps a core fetches for in one cycle, shared out over its sub-cores", high=8)
     decode_width: int = count("instructions", "instructions decoded from one fetch", high=8)
     scoreboard: str = choice(
         "how pending registers are tracked: a bit for each, or a few entries a warp", "per-register", "coon",
@@ -124,9 +124,6 @@ class Units:
     tensor: Operation
     shuffle: Operation
     vote: Operation
-    branch: Operation
-    barrier: Operation
-    memory: Operation
 
     def number_of(self, unit: str) -> int:
         """How many of a physical unit a core has."""

@@ -27,7 +27,6 @@ class Cache:
     mshr_merges: int = count("requests", "requests that may wait for one missing line", high=4096)
     hit_latency_cycles: int = count("cycles of its clock", "from access to data on a hit", high=4096)
     miss_queue_entries: int = count("requests", "misses that may wait to leave the cache", high=4096)
-    ports: int = count("accesses", "accesses that may start in one cycle", high=16, default=1)
 
     @property
     def sets(self) -> int:
@@ -46,6 +45,7 @@ class Cache:
 class DataCache(Cache):
     """The L1 data cache."""
 
+    ports: int = count("lines", "lines of one instruction that it serves in a cycle", high=16, default=1)
     enabled: bool = flag("loads and stores go through this cache at all", default=True)
     bypass_global: bool = flag("global memory skips it; only local memory is cached", default=False)
     reread: bool = flag("a load that missed reads its line when it has come, and locks it until then", default=False)
@@ -69,7 +69,6 @@ class L2Cache(Cache):
     input_queue_entries: int = count("requests", "queue from the network to a slice", high=4096)
     output_queue_entries: int = count("replies", "queue from a slice to the network", high=4096)
     dram_queue_entries: int = count("requests", "queue from a slice to its memory channel", high=4096)
-    fill_queue_entries: int = count("replies", "queue from a memory channel to a slice", high=4096)
 
     @property
     def total_bytes(self) -> int:

@@ -20,7 +20,6 @@ class Network:
     header_bytes: int = count("bytes", "what a packet carries besides data", low=0, high=64)
     mesh_width: int = count("nodes", "columns (kind = mesh)", low=0, high=32, default=0)
     mesh_height: int = count("nodes", "rows (kind = mesh)", low=0, high=32, default=0)
-    inject_queue_packets: int = count("packets", "packets that may wait to enter the network at a port", high=4096)
 
 
 @dataclass(frozen=True, kw_only=True)

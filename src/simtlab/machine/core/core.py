@@ -14,7 +14,7 @@ from simtlab.machine.core.scoreboard import bit_of
 from simtlab.machine.core.stall import DISPATCH, ISSUED, MATH_PIPE_THROTTLE, MIO_THROTTLE, NOT_SELECTED, REPLAY, count_cause
 from simtlab.machine.core.texture_unit import serve_textures, texels_came
 from simtlab.machine.fifo import pop
-from simtlab.machine.memory.l1 import BY_MSHR, NOBODY, NONE, fill_line, fill_read_only, release, take_waiter
+from simtlab.machine.memory.l1 import BY_MSHR, NOBODY, NONE, fill_constant, fill_line, release, take_waiter
 from simtlab.machine.request import Kind, end
 
 INSTRUCTION, CONSTANT, TEXTURE = int(Kind.INSTRUCTION), int(Kind.CONSTANT), int(Kind.TEXTURE)
@@ -111,8 +111,8 @@ def take_answers(gpu, core, requests):
         instructions_came(core, request.address)
     else:
         if request.kind == CONSTANT:
-            fill_read_only(core.l1c, request.address)
-        if request.kind == TEXTURE:
+            constants_came(gpu, core, request.address)
+        elif request.kind == TEXTURE:
             texels_came(core, request.token)
         elif request.token == BY_MSHR:
             data_came(gpu, core, request)
@@ -134,6 +134,17 @@ def data_came(gpu, core, request):
     if request.kind == PREFETCH:
         prefetch_came(gpu, core, core.mshr.entry[entry].warp, request.address)
     release(core.mshr, entry)
+
+
+@compiled
+def constants_came(gpu, core, address):
+    """A line for the constant cache: those who wait for it have it."""
+    entry = fill_constant(core, address)
+    token = take_waiter(core.mshr_constant, entry)
+    while token != NOBODY:
+        answered(gpu, core, token)
+        token = take_waiter(core.mshr_constant, entry)
+    release(core.mshr_constant, entry)
 
 
 @compiled

@@ -15,7 +15,7 @@ INSTRUCTION_BYTES = 8
 
 
 @compiled
-def wanting(core, sub_core, cycle):
+def wanting(core, sub_core):
     """The warps of a sub-core that need instructions and can be fetched for now."""
     want = np.uint64(core.occupied & ~core.buffered & ~core.barrier & ~core.draining & ~core.fetching)
     if core.sub_cores > 1:
@@ -25,16 +25,17 @@ def wanting(core, sub_core, cycle):
 
 @compiled
 def fetch(gpu, core, requests):
-    """Each sub-core fetches for one warp: the next in turn."""
+    """Each sub-core fetches for a warp or more: the next in turn."""
     for sub_core in range(core.sub_cores):
-        want = wanting(core, sub_core, gpu.cycle)
-        if want == 0:
-            continue
-        turn = core.fetch_turn[sub_core]
-        later = np.uint64(want >> np.uint64(turn)) if turn < 64 else np.uint64(0)
-        w = turn + lowest_bit(later) if later != 0 else lowest_bit(want)
-        core.fetch_turn[sub_core] = w + 1
-        fetch_for(gpu, core, requests, w)
+        for _ in range(core.fetches):
+            want = wanting(core, sub_core)
+            if want == 0:
+                break
+            turn = core.fetch_turn[sub_core]
+            later = np.uint64(want >> np.uint64(turn)) if turn < 64 else np.uint64(0)
+            w = turn + lowest_bit(later) if later != 0 else lowest_bit(want)
+            core.fetch_turn[sub_core] = w + 1
+            fetch_for(gpu, core, requests, w)
 
 
 @compiled
@@ -50,7 +51,7 @@ def fetch_for(gpu, core, requests, w):
         core.l1i_hits += 1
         core.moved = gpu.cycle
         left_in_line = (cache.line_bytes - (address & (cache.line_bytes - 1))) // INSTRUCTION_BYTES
-        slot.buffered = min(core.fetch_width, left_in_line, kernel.instructions - slot.head)
+        slot.buffered = min(core.decode_width, left_in_line, kernel.instructions - slot.head)
         look_at_head(core, w)
         return
     if no_room(core, requests):
@@ -59,11 +60,12 @@ def fetch_for(gpu, core, requests, w):
     core.moved = gpu.cycle
     if way != NO_WAY:
         return  # the line is on its way for another warp
-    way = victim(cache, address)
+    way = victim(cache, address) if core.instruction_misses < core.most_instruction_misses else NO_WAY
     if way == NO_WAY:
         core.fetching = np.uint64(core.fetching & ~bit_of(w))
         return
     core.l1i_misses += 1
+    core.instruction_misses += 1
     reserve(cache, way, address, np.uint32(1))
     send(gpu, core, requests, INSTRUCTION, line_of(cache, address), cache.line_bytes, w, -1)
 
@@ -75,3 +77,4 @@ def instructions_came(core, address):
     if way != NO_WAY:
         fill(core.l1i, way, np.uint32(1))
     core.fetching = np.uint64(0)
+    core.instruction_misses -= 1

@@ -42,7 +42,10 @@ def serve(gpu, core, requests):
             core.moved = gpu.cycle
             serve_shared(gpu, core, op)
         elif op.served < op.accesses:
-            serve_line(gpu, core, requests, number)
+            for _ in range(core.l1_ports):
+                serve_line(gpu, core, requests, number)
+                if core.ldst_blocked != NONE or op.served == op.accesses:
+                    break
             leave_if_served(gpu, core, number)
             return
         leave_if_served(gpu, core, number)

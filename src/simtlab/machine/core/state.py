@@ -209,7 +209,9 @@ core_t = np.dtype(
         ("dual_issue", "i8"),
         ("replay", "i8"),
         ("reread", "i8"),  # a load that missed reads its line again when it has come, and the line is locked until then
-        ("fetch_width", "i8"),
+        ("fetches", "i8"),  # warps a sub-core fetches for in a cycle
+        ("decode_width", "i8"),
+        ("l1_ports", "i8"),
         ("scoreboard_entries", "i8"),  # 0: one per register
         ("branch_cycles", "i8"),
         ("banks", "i8"),
@@ -317,6 +319,11 @@ core_t = np.dtype(
         ("l1c", cache_t(MAX_L1_LINES)),
         ("l1t", cache_t(MAX_L1_LINES)),
         ("mshr", mshr_t),
+        ("mshr_constant", mshr_t),
+        ("instruction_misses", "i8"),  # lines on their way, and how many may be
+        ("most_instruction_misses", "i8"),
+        ("texture_misses", "i8"),
+        ("most_texture_misses", "i8"),
         # CTAs, and what of the core is not taken
         ("cta_slots", "i8"),
         ("cta_limit", "i8"),  # how many may run: the throttle's word

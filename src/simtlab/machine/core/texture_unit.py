@@ -107,8 +107,9 @@ def look_up(gpu, core, requests, place):
     cache = core.l1t
     way = probe(cache, address)
     if way == NO_WAY:
-        if no_room(core, requests):
+        if core.texture_misses >= core.most_texture_misses or no_room(core, requests):
             return
+        core.texture_misses += 1
         way = victim(cache, address)
         reserve(cache, way, address, np.uint32(1))
         fill(cache, way, np.uint32(1))
@@ -124,4 +125,5 @@ def look_up(gpu, core, requests, place):
 
 @compiled
 def texels_came(core, place):
+    core.texture_misses -= 1
     core.fragments.items[place].outstanding -= 1

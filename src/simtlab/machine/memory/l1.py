@@ -237,34 +237,45 @@ def send_atomic(gpu, core, requests, number):
 
 @compiled
 def fetch_constant(gpu, core, requests, number):
-    """A read of the constant cache. Each miss asks memory by itself; they are few."""
+    """A read of the constant cache; misses of one line share a request."""
     op = core.ops[number]
     cache = core.l1c
     address = op.lines[op.served]
     way = probe(cache, address)
-    hit = way != NO_WAY and cache.line[way].pending == 0
-    if not hit and no_room(core, requests):
-        return NO_NETWORK
-    core.l1c_hits += hit
-    core.l1c_misses += not hit
-    if hit:
+    if way != NO_WAY and cache.line[way].pending == 0:
         touch(cache, way)
+        core.l1c_hits += 1
         op.hits_ready = gpu.cycle + cache.hit_latency
         return NONE
-    if way == NO_WAY:
-        way = victim(cache, address)
-        if way != NO_WAY:
-            reserve(cache, way, address, np.uint32(1))
+    entry = find_entry(core.mshr_constant, address)
+    if entry != NO_ENTRY:
+        if not can_merge(core.mshr_constant, entry):
+            return NO_MSHR
+    else:
+        if mshr_full(core.mshr_constant):
+            return NO_MSHR
+        if no_room(core, requests):
+            return NO_NETWORK
+        if way == NO_WAY:
+            way = victim(cache, address)
+            if way != NO_WAY:
+                reserve(cache, way, address, np.uint32(1))
+        entry = allocate(core.mshr_constant, address, way)
+        send(gpu, core, requests, CONSTANT, address, cache.line_bytes, number, number)
+    merge(core.mshr_constant, entry, number)
     op.outstanding += 1
-    send(gpu, core, requests, CONSTANT, address, cache.line_bytes, number, number)
+    core.l1c_misses += 1
     return NONE
 
 
 @compiled
-def fill_read_only(cache, address):
-    way = probe(cache, address)
+def fill_constant(core, address):
+    """A line of constants has come; gives the MSHR entry whose waiters are to be served."""
+    entry = find_entry(core.mshr_constant, address)
+    way = core.mshr_constant.entry[entry].way
     if way != NO_WAY:
-        fill(cache, way, np.uint32(1))
+        fill(core.l1c, way, np.uint32(1))
+    return entry
 
 
 @compiled
