@@ -1,4 +1,4 @@
-"""The bank timing of BOOK Fig 3.17, cycle by cycle: swizzled registers, an operand a cycle into each collector unit."""
+"""The bank timings of BOOK Figs 3.14 and 3.17, cycle by cycle."""
 
 import numpy as np
 import pytest
@@ -62,3 +62,34 @@ def test_banks_are_read_and_written_in_the_cycles_of_figure_3_17(machine, timing
             issue(core, timing, *issued[cycle])
     assert read == {0: set(), 1: {3}, 2: {0, 2}, 3: {1, 3}, 4: {0, 3}, 5: set(), 6: {3}}
     assert written == {0: set(), 1: set(), 2: set(), 3: set(), 4: {2}, 5: {3}, 6: {0}}
+
+
+def test_banks_are_read_and_written_in_the_cycles_of_figure_3_14():
+    """The naive file: all banks at once into staging registers, registers in the same bank for every warp.
+
+    i1: mad r2, r5, r4, r6 of warp 3, then i2: add r5, r5, r1 of warps 0 and 1. Warp 1 issues in cycle 3 here: an
+    instruction reads from the cycle after its issue, as the figure's first two do; its text has cycle 4 for the third, which
+    reads in cycle 4 as well.
+    """
+    changes = {"register_file.banks": 4, "register_file.layout": "naive", "register_file.collector_ports": 4}
+    machine = build(one_core().replace(changes | {"register_file.collectors_generic": 2}))
+    gpu, core = machine.gpu[0], machine.cores[0]
+    table = np.zeros(1, timing_table_t).view(np.recarray)
+    for row, (destination, sources) in zip(table["row"][0], ((2, (5, 4, 6)), (5, (5, 1))), strict=False):
+        row["unit"], row["latency"], row["initiation"] = Unit.SP, 1, 1
+        row["destinations"], row["sources"] = 1, len(sources)
+        row["destination"][0] = destination
+        row["source"][: len(sources)] = sources
+    issued = {0: (3, 0), 1: (0, 1), 3: (1, 1)}
+    read, written = {}, {}
+    for cycle in range(9):
+        gpu.cycle = cycle
+        write_back(gpu, core)
+        dispatch(core, cycle)
+        read_operands(core, cycle)
+        read[cycle] = set(np.flatnonzero(core.bank_read[0, :4] == cycle).tolist())
+        written[cycle] = set(np.flatnonzero(core.bank_written[0, :4] == cycle).tolist())
+        if cycle in issued:
+            issue(core, table, *issued[cycle])
+    assert read == {0: set(), 1: {0, 1, 2}, 2: {1}, 3: {1}, 4: {1}, 5: set(), 6: {1}, 7: set(), 8: set()}
+    assert written == {0: set(), 1: set(), 2: set(), 3: {2}, 4: set(), 5: {1}, 6: set(), 7: set(), 8: {1}}
