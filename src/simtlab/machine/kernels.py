@@ -12,7 +12,7 @@ from simtlab.machine.build import Records
 from simtlab.machine.config import MachineConfig
 from simtlab.machine.core.state import N_STALLS, Stall
 from simtlab.machine.core.timing import timing_table
-from simtlab.machine.memory.cache import forget_all
+from simtlab.machine.memory.l1 import forget_first_level
 from simtlab.machine.occupancy import Occupancy, occupancy, registers_of_cta, split
 from simtlab.machine.state import NO_KERNEL
 from simtlab.program.program import Program
@@ -62,8 +62,8 @@ def prepare(config: MachineConfig, records: Records, launches: Sequence[Launch])
     _allocate(gpu, config, launches, prepared)
     wanted = (fits.ctas * int(launch.record[0].shared_bytes) for fits, launch in zip(prepared.fits, launches, strict=True))
     l1_bytes, shared_bytes = split(config, max(wanted))
-    for core in records.cores:
-        _empty(core, config, l1_bytes, shared_bytes, int(gpu.cycle))
+    _empty(records.cores, config, l1_bytes, shared_bytes)
+    records.cores["ticked"] = gpu.cycle
     gpu.wake[:] = FAR_FUTURE
     if gpu.hooks.cta_throttle_sample:
         records.cores["next_sample"] = gpu.cycle + 1
@@ -110,17 +110,16 @@ def _allocate(gpu: Any, config: MachineConfig, launches: Sequence[Launch], prepa
         gpu[f"{name}_stride"] = stride
 
 
-def _empty(core: Any, config: MachineConfig, l1_bytes: int, shared_bytes: int, cycle: int) -> None:
-    """A core with no CTAs, its L1 caches cold."""
-    core.free_ctas = np.uint64((1 << int(core.cta_slots)) - 1)
-    core.cta_limit, core.resident = core.cta_slots, 0
-    core.registers_left, core.threads_left = config.core.registers, config.core.max_threads
-    core.shared_left = shared_bytes
-    forget_all(core.l1d)
-    core.l1d.ways = l1_bytes // (config.l1d.line_bytes * config.l1d.sets)  # more memory, more ways
-    forget_all(core.l1d)
-    forget_all(core.l1i)
-    core.prefetches.count, core.replays[:] = 0, 0
-    core.next_sample = FAR_FUTURE
-    core.ticked = cycle
-    core.cause[:], core.cause_place[:] = Stall.EMPTY, 0
+def _empty(cores: Any, config: MachineConfig, l1_bytes: int, shared_bytes: int) -> None:
+    """Cores with no CTAs, their L1 caches cold."""
+    slots = cores["cta_slots"]
+    cores["free_ctas"] = (np.uint64(1) << slots.astype(np.uint64)) - np.uint64(1)
+    cores["cta_limit"], cores["resident"] = slots, 0
+    cores["registers_left"], cores["threads_left"] = config.core.registers, config.core.max_threads
+    cores["shared_left"] = shared_bytes
+    forget_first_level(cores)
+    cores["l1d"]["ways"] = l1_bytes // (config.l1d.line_bytes * config.l1d.sets)  # more memory, more ways
+    forget_first_level(cores)
+    cores["prefetches"]["count"], cores["replays"] = 0, 0
+    cores["next_sample"] = FAR_FUTURE
+    cores["cause"], cores["cause_place"] = Stall.EMPTY, 0

@@ -13,7 +13,7 @@ from simtlab.execute.state import FaultCode, Outcome
 from simtlab.machine.build import Records, build
 from simtlab.machine.clock import run as run_clock
 from simtlab.machine.config import MachineConfig
-from simtlab.machine.core.core import close_account
+from simtlab.machine.core.core import close_accounts
 from simtlab.machine.core.instruction_buffer import advance
 from simtlab.machine.core.state import Stall
 from simtlab.machine.counters import collect
@@ -187,8 +187,7 @@ class Machine:
 
     def _counted(self) -> dict[str, int]:
         """All counters, up to and including this cycle."""
-        for core in self.records.cores:
-            close_account(core, self.records.gpu[0].cycle)
+        close_accounts(self.records.cores, int(self.records.gpu[0].cycle))
         return collect(self.records)
 
     def intervals(self) -> dict[str, np.ndarray]:

@@ -58,11 +58,13 @@ def account_for_sleep(core, cycle):
 
 
 @compiled
-def close_account(core, cycle):
-    """The launch is over: account for the last cycles, up to and including this one."""
-    core.ticked -= 1
-    account_for_sleep(core, cycle)
-    core.ticked = cycle
+def close_accounts(cores, cycle):
+    """Account for the last cycles of all cores, up to and including this one."""
+    for c in range(len(cores)):
+        core = cores[c]
+        core.ticked -= 1
+        account_for_sleep(core, cycle)
+        core.ticked = cycle
 
 
 @compiled

@@ -8,7 +8,7 @@ from simtlab.compiled import call_hook, compiled
 from simtlab.machine.fifo import NOTHING, is_full, push
 from simtlab.machine.memory import mshr as table
 from simtlab.machine.memory.address_map import locate
-from simtlab.machine.memory.cache import DIRTY, NO_WAY, fill, invalidate, may_go, probe, reserve, touch, victim
+from simtlab.machine.memory.cache import DIRTY, NO_WAY, fill, forget_all, invalidate, may_go, probe, reserve, touch, victim
 from simtlab.machine.request import Kind, create
 
 READ, WRITE, ATOMIC, CONSTANT = (int(k) for k in (Kind.READ, Kind.WRITE, Kind.ATOMIC, Kind.CONSTANT))
@@ -266,6 +266,14 @@ def fetch_constant(gpu, core, requests, number):
     op.outstanding += 1
     core.l1c_misses += 1
     return NONE
+
+
+@compiled
+def forget_first_level(cores):
+    """Empty the data and instruction caches of all cores."""
+    for c in range(len(cores)):
+        forget_all(cores[c].l1d)
+        forget_all(cores[c].l1i)
 
 
 @compiled
