@@ -49,13 +49,13 @@ UNITS = ("sp", "int", "dp", "sfu", "ldst", "tensor")
 MIXED = r"""
 __constant__ float table[64];
 extern "C" __global__ void mixed(cudaTextureObject_t t, float *data, int *count) {
-    __shared__ float tile[32];
+    __shared__ float tile[64];
     int i = threadIdx.x;
     for (int k = 0; k < 2; k++) {
-        tile[i * 2 & 31] = ((volatile float *)data)[i] + table[(i + k) & 31] + tex1Dfetch<float>(t, i ^ k);
+        tile[i * 2] = ((volatile float *)data)[i] + table[(i + k) & 31] + tex1Dfetch<float>(t, i ^ k);
         __syncthreads();
     }
-    data[i] = tile[31 - i];
+    data[i] = tile[62 - i * 2];
     atomicAdd(count, i);
 }
 extern "C" __global__ void fill(float *data) { data[blockIdx.x * blockDim.x + threadIdx.x] = 1.0f; }

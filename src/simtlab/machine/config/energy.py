@@ -75,6 +75,4 @@ class Energy:
 
 
 # Classes of operations that a lane's energy is known for, in words.
-LANES: dict[str, str] = {
-    f.name.removesuffix("_pj"): f.metadata["meaning"] for f in fields(Energy) if f.metadata["unit"] == A_LANE
-}
+LANES: dict[str, str] = {f.name.removesuffix("_pj"): f.metadata["meaning"] for f in fields(Energy) if f.metadata["unit"] == A_LANE}
