@@ -1,6 +1,7 @@
 """Energy by hand: events counted, times what the configuration says each costs, and watts times seconds."""
 
 from dataclasses import fields
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -296,6 +297,17 @@ def test_the_sram_figures_of_a_preset_follow_from_its_sizes(name):
         assert getattr(cost, key) == pytest.approx(5 * (size / 32768) ** 0.5, rel=0.01), key
     for key, cache in (("l1_tag_pj", config.l1d), ("l2_tag_pj", config.l2)):
         assert getattr(cost, key) == pytest.approx(cache.ways * 5 * (cache.lines * 4 / 32768) ** 0.5, rel=0.02), key
+
+
+def test_the_page_has_every_component_and_every_figure():
+    page = (Path(__file__).parents[2] / "docs" / "energy.md").read_text()
+    cost = load("caps-gtx480").energy
+    for f in fields(Energy):
+        assert f"| `{f.name}` | {getattr(cost, f.name):g} | {f.metadata['unit']} | " in page
+    for name in COMPONENTS:
+        assert f"`{name}`" in page
+    for event in EVENTS:
+        assert f"`{event.key}` |" in page
 
 
 # A policy's own hardware
