@@ -105,6 +105,18 @@ def test_bandwidth_is_bytes_over_the_machines_own_time():
     assert timing()["dram_peak_bytes_per_second"] == pytest.approx(177.4e9, rel=1e-3)
 
 
+def test_energy_is_that_of_python_by_component_and_in_all():
+    run = launched(sl.Gpu("caps-gtx480"))
+    found, total = timing()["energy_joules"], sum(run.energy.values())
+    assert found == run.energy
+    assert list(found.values()) == sorted(found.values(), reverse=True)
+    assert timing()["mean_watts"] * timing()["seconds_on_the_machine"] == pytest.approx(total)
+    lines = dict(line.split(None, 1) for line in invoke(*TIMED).stdout.splitlines() if line.startswith(("energy ", "spent ")))
+    assert lines["energy"] == f"{total * 1e6:,.4g} µJ, {timing()['mean_watts']:.3g} W on average"
+    assert lines["spent"].startswith(f"in  static {found['static'] / total:.1%}, ")
+    assert "policies" not in lines["spent"]  # none declares any
+
+
 def test_text_has_the_figures_and_a_bar_for_each_cause_that_occurred():
     text = invoke(*TIMED).stdout
     assert f"cycles          {timing()['cycles']:,} (" in text

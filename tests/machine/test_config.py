@@ -244,7 +244,7 @@ def test_an_impossible_value_is_named_with_what_is_allowed(changes, words):
         ({"DRAM.tRCD": 8}, "unknown key DRAM.tRCD (given 8): did you mean dram.t_rcd or"),
         ({"clocks.gpu": "x"}, 'unknown key clocks.gpu (given "x"): keys of clocks are core_mhz, network_mhz, l2_mhz, dram_mhz'),
         ({"units.texture": 1}, "unknown key units.texture (given 1): keys of units are sp_units, int_units, dp_units,"),
-        ({"energy": 1}, "unknown key energy (given 1): sections are clocks, core, issue, register_file, units,"),
+        ({"weather": 1}, "unknown key weather (given 1): sections are clocks, core, issue, register_file, units,"),
     ],
 )
 def test_an_unknown_key_is_named_with_the_nearest_known(changes, words):

@@ -1,11 +1,11 @@
-"""What launches took on a machine, for people and for programs: cycles, stalls, caches, DRAM."""
+"""What launches took on a machine, for people and for programs: cycles, stalls, caches, DRAM, energy."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from simtlab.cli.tables import show_bars, show_facts, show_table
 from simtlab.lab.machines import MachineChoice
@@ -17,12 +17,14 @@ if TYPE_CHECKING:
     from simtlab.machine.machine import TimedRun
     from simtlab.program.program import Program
 
+Number = TypeVar("Number", int, float)
 CACHES = [
     ("L1 data", "l1_hits", "l1_hits_reserved", "l1_misses"),
     ("L1 constant", "l1c_hits", None, "l1c_misses"),
     ("L1 instruction", "l1i_hits", None, "l1i_misses"),
     ("L2", "l2_hits", "l2_hits_reserved", "l2_misses"),
 ]
+SMALLEST_SHARE = 0.0005  # of the energy, to be shown
 FAILURES = [("tag", "l1_fail_tag"), ("MSHR", "l1_fail_mshr"), ("network", "l1_fail_network")]
 
 
@@ -55,6 +57,16 @@ class Timing:
     @cached_property
     def counters(self) -> dict[str, int]:
         return added([run.counters for _, run in self.runs])
+
+    @cached_property
+    def energy(self) -> dict[str, float]:
+        """Joules by component, largest first."""
+        total = added([run.energy for _, run in self.runs])
+        return dict(sorted(total.items(), key=lambda item: -item[1]))
+
+    @property
+    def joules(self) -> float:
+        return sum(self.energy.values())
 
     @property
     def occupancies(self) -> list[tuple[str, int, str]]:
@@ -102,6 +114,8 @@ class Timing:
             "dram_peak_bytes_per_second": self.config.peak_dram_bandwidth,
             "stalls": self.stalls,
             "stalls_by_line": list(self._stalls_by_line()),
+            "energy_joules": self.energy,
+            "mean_watts": ratio(self.joules, self.seconds),
             "counters": self._counters_explained(),
         }
 
@@ -141,6 +155,8 @@ class Timing:
             show_table(console, ["cache", "loads", "hits", "joined a miss", "misses", "miss rate"], caches, right=range(1, 6))
         console.print()
         show_facts(console, list(self._memory_facts()))
+        console.print()
+        show_facts(console, list(self._energy_facts()))
 
     def _facts(self) -> Iterator[tuple[str, str]]:
         yield "gpu", str(self.choice)
@@ -176,8 +192,14 @@ class Timing:
         share = f"{self.dram_bandwidth / peak:.1%} of the peak"
         yield "DRAM bandwidth", f"{self.dram_bandwidth / 1e9:.3g} of {peak / 1e9:.4g} GB/s, {share}"
 
+    def _energy_facts(self) -> Iterator[tuple[str, str]]:
+        yield "energy", f"{self.joules * 1e6:,.4g} µJ, {ratio(self.joules, self.seconds):.3g} W on average"
+        shares = [(name.replace("_", " "), ratio(part, self.joules)) for name, part in self.energy.items()]
+        shown = [f"{name} {share:.1%}" for name, share in shares if share >= SMALLEST_SHARE]
+        yield "spent in", ", ".join(shown) or "nothing"
 
-def added(counts: Sequence[dict[str, int]]) -> dict[str, int]:
+
+def added(counts: Sequence[dict[str, Number]]) -> dict[str, Number]:
     return {name: sum(one[name] for one in counts) for name in counts[0]} if counts else {}
 
 

@@ -65,6 +65,11 @@ class Run:
         """Everything the machine counted; `simtlab.machine.counters` says what each is."""
         return self._timing().counters
 
+    @property
+    def energy(self) -> dict[str, float]:
+        """Joules by component; `docs/energy.md` says what they are made of."""
+        return self._timing().energy
+
 
 def launch(
     gpu: Gpu,

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from simtlab.machine.build import Records
-from simtlab.machine.core.state import Stall, Unit
+from simtlab.machine.config.energy import LANES
+from simtlab.machine.core.state import LANE_CLASSES, Stall, Unit
 from simtlab.machine.network.network import NetworkKind
 
 NETWORKS = {"requests": 0, "replies": 1}
@@ -31,10 +32,14 @@ COUNTERS = [
     Counter("write_conflicts", "tries", "Write-backs that found their register bank taken.", "cores", "write_conflicts"),
     Counter("occupied_warp_cycles", "warp cycles", "Warps resident, summed over cycles.", "cores", "occupied_warp_cycles"),
     Counter("shared_passes", "cycles", "Passes of shared memory; conflicts make an access take several.", "cores", "shared_passes"),
+    Counter("shared_words", "words", "Words that banks of shared memory read or wrote.", "cores", "shared_words"),
     Counter("l1_accesses", "accesses", "Lines or sectors that the load/store units took to memory.", "cores", "accesses"),
     Counter("l1_hits", "accesses", "Loads that found their data in the L1.", "cores", "l1_hits"),
     Counter("l1_hits_reserved", "accesses", "Loads that joined a miss under way.", "cores", "l1_hits_reserved"),
     Counter("l1_misses", "accesses", "Loads that went to the L2.", "cores", "l1_misses"),
+    Counter("l1_lookups", "accesses", "Accesses that looked into the tags of the L1.", "cores", "l1_lookups"),
+    Counter("l1_data_reads", "accesses", "Reads of its data: hits, later reads, dirty lines sent off.", "cores", "l1_data_reads"),
+    Counter("l1_data_writes", "accesses", "Writes of its data: sectors that came, and stores.", "cores", "l1_data_writes"),
     Counter("l1_fail_tag", "cycles", "Accesses put off because every way of the set was on its way.", "cores", "l1_fail", 1),
     Counter("l1_fail_mshr", "cycles", "Accesses put off because no MSHR was free.", "cores", "l1_fail", 2),
     Counter("l1_fail_network", "cycles", "Accesses put off because nothing more could leave the core.", "cores", "l1_fail", 3),
@@ -92,6 +97,8 @@ COUNTERS = [
     Counter("dram_row_hits", "requests", "Requests that found their row open.", "channels", "row_hits"),
     *(Counter(f"busy_{unit.name.lower()}", "unit cycles", f"Cycles the {unit.name} units were taken.", "cores", "unit_busy", unit)
       for unit in Unit if unit not in (Unit.CONTROL, Unit.LDST, Unit.TEX)),
+    *(Counter(f"lanes_{name}", "lane operations", f"Lanes that took part: {what}.", "cores", "lanes", LANE_CLASSES.index(name))
+      for name, what in LANES.items()),
 ]  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from simtlab.machine.core.core import close_accounts
 from simtlab.machine.core.instruction_buffer import advance
 from simtlab.machine.core.state import Stall
 from simtlab.machine.counters import collect
+from simtlab.machine.energy import energy, of_policy
 from simtlab.machine.intervals import Intervals
 from simtlab.machine.kernels import Launch, Prepared, prepare
 from simtlab.machine.occupancy import Occupancy, occupancy
@@ -36,7 +37,7 @@ STUCK_CYCLES = 2_000_000  # no instruction issued and no answer come for so long
 
 @dataclass
 class TimedRun:
-    """What a launch on a machine took. What ran beside it in other streams is in the stalls and counters too."""
+    """What a launch on a machine took. What ran beside it in other streams is in the stalls, counters and energy too."""
 
     cycles: int
     elapsed: int  # of all launches that ran together; `cycles` where it ran alone
@@ -46,6 +47,7 @@ class TimedRun:
     counters: dict[str, int]
     occupancy: Occupancy
     stalls_by_instruction: np.ndarray = field(repr=False)  # a row for each instruction, a column for each cause
+    energy: dict[str, float]  # joules by component, see machine/energy.py
 
     @property
     def ipc(self) -> float:
@@ -200,17 +202,26 @@ class Machine:
         after = self._counted()
         counters = {name: after[name] - before[name] for name in after}
         causes = {cause.name.lower(): counters.pop(f"stall_{cause.name.lower()}") for cause in Stall}
+        spans = [self._span(k, alone=len(prepared.fits) == 1) for k in range(len(prepared.fits))]
+        joules = self._energy(counters, max(end for _, end in spans) - min(start for start, _ in spans) + 1)
         runs = []
         for k, (fits, counts) in enumerate(zip(prepared.fits, prepared.counts, strict=True)):
-            kernel = gpu.kernel[k]
-            alone = len(prepared.fits) == 1  # then it also waits for its last write-backs
-            end = int(gpu.cycle) if alone or kernel.end < 0 else int(kernel.end)
-            start = int(kernel.start) if kernel.start >= 0 else end + 1
-            cycles, elapsed = end - start + 1, int(gpu.cycle) - first
-            runs.append(
-                TimedRun(cycles, elapsed, int(kernel.issued), int(kernel.issued_threads), causes, counters, fits, counts)
-            )
+            kernel, (start, end) = gpu.kernel[k], spans[k]
+            took = end - start + 1, int(gpu.cycle) - first
+            issued = int(kernel.issued), int(kernel.issued_threads)
+            runs.append(TimedRun(*took, *issued, causes, counters, fits, counts, joules))
         return runs
+
+    def _span(self, k: int, alone: bool) -> tuple[int, int]:
+        """The first and the last cycle of a launch; one that runs alone also waits for its last write-backs."""
+        gpu = self.records.gpu[0]
+        kernel = gpu.kernel[k]
+        end = int(gpu.cycle) if alone or kernel.end < 0 else int(kernel.end)
+        return int(kernel.start) if kernel.start >= 0 else end + 1, end
+
+    def _energy(self, counters: dict[str, int], cycles: int) -> dict[str, float]:
+        policies = (of_policy(self.config, policy, self._own[slot], cycles) for slot, policy in self.policies.items())
+        return energy(self.config, counters, cycles, sum(policies))
 
 
 def next_part(cycles: int, seconds: float) -> int:

@@ -2,6 +2,7 @@
 
     state = np.dtype([...])       its hardware, one record for each unit it sits in
     parameters = {...}            fields of the state with their defaults; `limits` says what a parameter may be
+    energy_pj = {...}             what each count of a field of the state costs; `static_watts`: what its hardware always draws
     @hook                         its hooks, by the names of its slot (simtlab.machine.hooks has them all)
     def pick(core, own, ready, cycle): ...
 

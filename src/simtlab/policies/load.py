@@ -47,6 +47,16 @@ class Policy:
     parameters: dict[str, Any]
     addresses: dict[str, int]
 
+    @property
+    def energy_pj(self) -> dict[str, float]:
+        """What each event costs that a field of the state counts: `energy_pj = {"accesses": 15.07}` in its file."""
+        return getattr(self.module, "energy_pj", {})
+
+    @property
+    def static_watts(self) -> float:
+        """Static power of its hardware in one unit: `static_watts = 550e-6` in its file."""
+        return getattr(self.module, "static_watts", 0.0)
+
     def new_state(self, count: int) -> np.ndarray:
         """One zeroed state each, the parameters filled in, and the scheduler's number where there is a field for it."""
         states = np.zeros(count, self.state).view(np.recarray)
@@ -85,6 +95,7 @@ def load(slot: str, name: str, **parameters: Any) -> Policy:
     if key not in _loaded:
         module = _import(path, f"simtlab_policy_{path.stem}_{key[1]}")
         state = np.dtype(getattr(module, "state", EMPTY_STATE), align=True)
+        check_energy(name, module, state)
         _loaded[key] = module, state, *compile_hooks(slot, name, module, state, key[1])
     module, state, addresses, _ = _loaded[key]
     values = dict(getattr(module, "parameters", {}))
@@ -120,6 +131,20 @@ def check_parameter(name: str, module: ModuleType, state: np.dtype, key: str, va
         raise ConfigError(f"policy '{name}': {key} = {value} is impossible: allowed is a whole number, {allowed}")
     if value < least or (most is not None and value > most):
         raise ConfigError(f"policy '{name}': {key} = {value} is impossible: allowed is {allowed}")
+
+
+def check_energy(name: str, module: ModuleType, state: np.dtype) -> None:
+    """Energy is declared for whole-number fields of the state, which the hooks count in, and is never negative."""
+    counted = [field for field in state.names or () if state[field].kind in "iu"]
+    for field, picojoules in getattr(module, "energy_pj", {}).items():
+        if field not in counted:
+            known = f"its state counts in: {', '.join(counted)}"
+            raise ConfigError(f"policy '{name}': energy_pj names '{field}', which is no whole-number field; {known}")
+        if picojoules < 0:
+            raise ConfigError(f"policy '{name}': energy_pj of '{field}' = {picojoules} is impossible: allowed is at least 0")
+    watts = getattr(module, "static_watts", 0.0)
+    if watts < 0:
+        raise ConfigError(f"policy '{name}': static_watts = {watts} is impossible: allowed is at least 0")
 
 
 def compile_hooks(

@@ -11,6 +11,7 @@ from simtlab.machine.config.core import (
     SharedMemory,
     Units,
 )
+from simtlab.machine.config.energy import Energy
 from simtlab.machine.config.load import load, parse_override, presets
 from simtlab.machine.config.machine import KEYS, SECTIONS, MachineConfig
 from simtlab.machine.config.memory import AddressMap, Cache, DataCache, Dram, L2Cache
@@ -27,6 +28,7 @@ __all__ = [
     "Core",
     "DataCache",
     "Dram",
+    "Energy",
     "Issue",
     "L2Cache",
     "MachineConfig",

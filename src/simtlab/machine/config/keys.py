@@ -34,12 +34,18 @@ class Whole:
 
 @dataclass(frozen=True)
 class Real:
-    """A positive number."""
+    """A positive number, or zero where that makes sense."""
 
-    allowed = "a number greater than 0"
+    or_zero: bool = False
+
+    @property
+    def allowed(self) -> str:
+        return "a number, at least 0" if self.or_zero else "a number greater than 0"
 
     def accepts(self, value: Any) -> bool:
-        return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf")
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            return False
+        return 0 < value < float("inf") or (self.or_zero and value == 0)
 
     def read(self, text: str) -> Any:
         return float(text)
@@ -123,6 +129,11 @@ def count(
 
 def real(unit: str, meaning: str) -> Any:
     return _key(Real(), unit, meaning, REQUIRED)
+
+
+def amount(unit: str, meaning: str) -> Any:
+    """A number that may be zero."""
+    return _key(Real(or_zero=True), unit, meaning, REQUIRED)
 
 
 def choice(meaning: str, *words: str, default: Any = REQUIRED) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 from simtlab.errors import ConfigError
 from simtlab.machine.config.core import Clocks, Core, Issue, RegisterFile, SharedMemory, Units
+from simtlab.machine.config.energy import Energy
 from simtlab.machine.config.keys import Text
 from simtlab.machine.config.memory import AddressMap, Cache, DataCache, Dram, L2Cache, TextureCache
 from simtlab.machine.config.network import Network, Policies
@@ -31,6 +32,7 @@ class MachineConfig:
     l2: L2Cache
     dram: Dram
     address_map: AddressMap
+    energy: Energy
     policies: Policies
 
     def __post_init__(self) -> None:

@@ -28,7 +28,9 @@ def coalesce(gpu, core, op, warp, ins, mask):
         address = lane_address(warp, ins, lowest_lane(mask))
         op.memory = SHARED if is_shared(address) else LOCAL if is_local(address) else GLOBAL
     if op.memory == SHARED:
+        before = gpu.conflicts.wanted
         op.passes = conflict_passes(gpu, warp, ins, mask, op.is_store == 0 and op.is_atomic == 1)
+        core.shared_words += (gpu.conflicts.wanted - before) * max(1, ins.access_bytes // gpu.bank_bytes)
         return
     if op.memory == SURFACE:
         op.memory = GLOBAL

@@ -127,6 +127,8 @@ def retire(gpu, core, number):
     op = core.ops[number]
     w = op.slot
     row = row_of(core, op)
+    if core.detail < 3:
+        core.operands_written += row.registers_written
     if core.detail == 1:
         clear_hazards(core, w)
     else:

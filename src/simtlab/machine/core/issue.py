@@ -138,7 +138,9 @@ def issue_warp(gpu, core, w):
     cta = core.ctas[slot.cta]
     warp = cta.warps[slot.warp]
     mask = lanes_of(warp, ins)
-    count_issue(gpu, core, kernel, slot, count_lanes(mask))
+    lanes = count_lanes(mask)
+    count_issue(gpu, core, kernel, slot, lanes)
+    core.lanes[row.lane_class] += lanes
     if row.unit != CONTROL:
         start(gpu, core, w, mask, ins, warp)
     elif row.is_branch and core.branch_cycles > 0:
@@ -202,6 +204,7 @@ def start(gpu, core, w, mask, ins, warp):
         if core.war_mode == BLOOMBOARD:
             note_reads(slot, row)
     else:
+        core.operands_read += row.registers_read
         begin(core, number, sub_core, row, gpu.cycle + 1)
     if core.war_mode == RELEASE_ON_COMMIT or (core.war_mode == RELEASE_ON_READ and core.detail == 3):
         core.busy_warp = np.uint64(core.busy_warp | bit_of(w))

@@ -139,6 +139,7 @@ def read_again(gpu, core):
     """A load that missed reads its line, which nothing could push out meanwhile (BOOK 4.1.1)."""
     item = pop(core.rereads)
     core.l1d.line[item // MAX_OPS].locked -= 1
+    core.l1_data_reads += 1
     core.moved = gpu.cycle
     answered(gpu, core, item % MAX_OPS)
 

@@ -17,6 +17,7 @@ bank_conflict_t = np.dtype(
         ("words", "i8", (MAX_BANKS,)),  # how many words of the bank are wanted
         ("word", "i8", (32,)),
         ("before", "i8", (32,)),  # the lane before on the bank's list
+        ("wanted", "i8"),  # words that banks were asked for, ever
     ],
     align=True,
 )
@@ -55,6 +56,7 @@ def want(gpu, word, lane, one_by_one):
     table.word[lane], table.before[lane] = word, table.last[bank]
     table.last[bank] = lane
     table.words[bank] += 1
+    table.wanted += 1
     return table.words[bank]
 
 

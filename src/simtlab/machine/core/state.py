@@ -8,6 +8,7 @@ from enum import IntEnum
 import numpy as np
 
 from simtlab.execute.state import cta_t
+from simtlab.machine.config.core import OPERATIONS
 from simtlab.machine.fifo import fifo_t
 from simtlab.machine.memory.cache import cache_t
 from simtlab.machine.memory.mshr import mshr_t
@@ -46,6 +47,8 @@ class Unit(IntEnum):
 
 
 N_UNITS = len(Unit)
+LANE_CLASSES = (*OPERATIONS, "texture")  # what a lane does, for counting
+N_LANE_CLASSES = len(LANE_CLASSES)
 MAX_COPIES = 4  # of one unit in a core (or sub-core)
 
 
@@ -265,6 +268,7 @@ core_t = np.dtype(
         # counters (see machine/counters.py)
         ("instructions", "i8"),
         ("thread_instructions", "i8"),
+        ("lanes", "i8", (N_LANE_CLASSES,)),  # lanes that took part, by class of operation
         ("bank_conflicts", "i8"),
         ("write_conflicts", "i8"),
         ("operands_read", "i8"),
@@ -275,10 +279,14 @@ core_t = np.dtype(
         ("n_replays", "i8"),
         ("dual_issued", "i8"),
         ("shared_passes", "i8"),
+        ("shared_words", "i8"),
         ("accesses", "i8"),
         ("l1_hits", "i8"),
         ("l1_hits_reserved", "i8"),
         ("l1_misses", "i8"),
+        ("l1_lookups", "i8"),
+        ("l1_data_reads", "i8"),
+        ("l1_data_writes", "i8"),
         ("l1_fail", "i8", (4,)),
         ("l1i_hits", "i8"),
         ("l1i_misses", "i8"),

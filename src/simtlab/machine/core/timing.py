@@ -7,7 +7,16 @@ from typing import Any
 import numpy as np
 
 from simtlab.compiled import reader_of
-from simtlab.machine.core.state import FIRST_PREDICATE, MAX_DESTINATIONS, MAX_SOURCES, N_REGISTERS, REGISTER_WORDS, Pending, Unit
+from simtlab.machine.core.state import (
+    FIRST_PREDICATE,
+    LANE_CLASSES,
+    MAX_DESTINATIONS,
+    MAX_SOURCES,
+    N_REGISTERS,
+    REGISTER_WORDS,
+    Pending,
+    Unit,
+)
 from simtlab.program.action import Action, Space
 from simtlab.program.encode import MAX_INSTRUCTIONS
 from simtlab.program.lower import Lowered
@@ -31,6 +40,7 @@ class Memory(IntEnum):
 timing_t = np.dtype(
     [
         ("unit", "i8"),
+        ("lane_class", "i8"),  # a place in LANE_CLASSES
         ("latency", "i8"),
         ("initiation", "i8"),
         ("memory", "i8"),
@@ -42,6 +52,8 @@ timing_t = np.dtype(
         ("deterministic", "i8"),  # class of a global load, see program/load_classes.py; -1: none
         ("sources", "i8"),
         ("destinations", "i8"),
+        ("registers_read", "i8"),  # sources and destinations without the predicates
+        ("registers_written", "i8"),
         ("source", "i8", (MAX_SOURCES,)),
         ("destination", "i8", (MAX_DESTINATIONS,)),
         ("uses", "u8", (REGISTER_WORDS,)),  # sets of registers: all it reads and writes,
@@ -130,17 +142,19 @@ def _fill_unit(row: np.void, instruction: Lowered, units: Any, warp_passes: int)
     row["waits_for"] = Pending.FIXED
     if action in CONTROL_ACTIONS:
         row["unit"], row["latency"], row["initiation"] = Unit.CONTROL, 1, 1
+        row["lane_class"] = LANE_CLASSES.index("branch")
         return
     if action in (Action.COMPUTE, Action.TIME):
         name = operation_class(instruction.spelling)
         chosen = getattr(units, name)
-        row["unit"] = Unit[units.executed_on(name).upper()]
+        row["unit"], row["lane_class"] = Unit[units.executed_on(name).upper()], LANE_CLASSES.index(name)
         row["latency"] = chosen.latency_cycles + (warp_passes - 1)
         row["initiation"] = chosen.initiation_cycles * warp_passes
         if row["unit"] == Unit.SFU:
             row["waits_for"] = Pending.SHORT
         return
     row["unit"], row["latency"], row["initiation"] = Unit.LDST, 1, 1
+    row["lane_class"] = LANE_CLASSES.index("texture" if action == Action.TEXTURE else "memory")
     row["is_store"] = action == Action.STORE or instruction.origin.opcode == "sust"
     row["is_atomic"] = action == Action.ATOMIC
     row["memory"] = Memory.SURFACE if action == Action.SURFACE else SPACES[instruction.space]
@@ -168,6 +182,8 @@ def _fill_registers(row: np.void, instruction: Lowered, place: list[int], base: 
         target += [number for number in numbers if number not in target]
     reads, writes = reads[:MAX_SOURCES], writes[:MAX_DESTINATIONS]
     row["sources"], row["destinations"] = len(reads), len(writes)
+    row["registers_read"] = sum(register < FIRST_PREDICATE for register in reads)
+    row["registers_written"] = sum(register < FIRST_PREDICATE for register in writes)
     row["source"][: len(reads)] = reads
     row["destination"][: len(writes)] = writes
     for register in writes:

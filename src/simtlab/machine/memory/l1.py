@@ -83,6 +83,8 @@ def load(gpu, core, requests, number):
     if way != NO_WAY and cache.line[way].sectors & bit:
         touch(cache, way)
         core.l1_hits += 1
+        core.l1_lookups += 1
+        core.l1_data_reads += 1
         if cache.line[way].prefetched:
             cache.line[way].prefetched = 0
             count_use(gpu, core, cache.line[way].asked)
@@ -95,6 +97,7 @@ def load(gpu, core, requests, number):
         merge(core.mshr, entry, number)
         op.outstanding += 1
         core.l1_hits_reserved += 1
+        core.l1_lookups += 1
         if core.mshr.entry[entry].prefetch:
             core.mshr.entry[entry].prefetch = 0
             core.prefetch_late += 1
@@ -129,6 +132,7 @@ def miss(gpu, core, requests, number, address, way):
     merge(core.mshr, find_entry(core.mshr, address), number)
     core.ops[number].outstanding += 1
     core.l1_misses += 1
+    core.l1_lookups += 1
     send(gpu, core, requests, READ, address, core.l1d.sector_bytes, BY_MSHR, number)
     if gpu.hooks.prefetcher_on_miss != 0:
         call_hook(gpu.hooks.prefetcher_on_miss, core.address, core.own_prefetcher, np.uint64(number), gpu.cycle)
@@ -175,6 +179,7 @@ def write_back(gpu, core, requests, line):
     if core.inject.count + 2 > core.inject.limit or requests.entry[requests.free].next == NOTHING:
         core.wants_room = 1
         return False
+    core.l1_data_reads += 1
     send(gpu, core, requests, WRITE_BACK, line.tag * core.l1d.line_bytes, core.l1d.line_bytes, BY_MSHR, -1)
     return True
 
@@ -192,7 +197,10 @@ def store_line(gpu, core, requests, number):
         return store_in_cache(gpu, core, requests, number, way)
     if no_room(core, requests):
         return NO_NETWORK
-    if way != NO_WAY and policy == EVICT and may_go(cache.line[way]):
+    core.l1_lookups += cache.enabled
+    if way != NO_WAY and policy != EVICT:
+        core.l1_data_writes += 1
+    elif way != NO_WAY and may_go(cache.line[way]):
         invalidate(cache, way)
     core.slots[op.slot].stores += 1
     send(gpu, core, requests, WRITE, address, op.bytes[op.served], number, number)
@@ -217,6 +225,8 @@ def store_in_cache(gpu, core, requests, number, way):
     cache.line[way].dirty = np.uint32(cache.line[way].dirty | bit)
     fill(cache, way, bit)
     touch(cache, way)
+    core.l1_lookups += 1
+    core.l1_data_writes += 1
     return NONE
 
 
@@ -231,6 +241,7 @@ def send_atomic(gpu, core, requests, number):
     if way != NO_WAY and may_go(core.l1d.line[way]):
         invalidate(core.l1d, way)
     op.outstanding += 1
+    core.l1_lookups += core.l1d.enabled
     send(gpu, core, requests, ATOMIC, address, op.bytes[op.served], number, number)
     return NONE
 
@@ -301,6 +312,7 @@ def fill_line(core, address):
                 reserve(cache, way, address, bit)
     if way != NO_WAY:
         fill(cache, way, bit)
+        core.l1_data_writes += 1
         core.mshr.entry[entry].way = way
         cache.line[way].prefetched = core.mshr.entry[entry].prefetch
         cache.line[way].asked = core.mshr.entry[entry].asked

@@ -52,6 +52,7 @@ def serve_prefetch(gpu, core, requests):
         core.prefetch_dropped[PENDING] += 1
     elif not begin(gpu, core, requests, item, way):
         return
+    core.l1_lookups += 1
     queue.head = (queue.head + 1) % MAX_PREFETCHES
     queue.count -= 1
     core.moved = gpu.cycle
