@@ -57,6 +57,7 @@ EVENTS = [
     Event("l1_data", "l1_word_pj", ("l1_data_reads", "l1_data_writes"), lambda c: c.l1d.sector_bytes / WORD_BYTES),
     Event("l1_constant", "l1c_word_pj", ("l1c_hits",)),
     Event("l1_constant", "l1c_word_pj", ("l1c_misses",), lambda c: c.l1c.line_bytes / WORD_BYTES),
+    Event("ldst", "memory_pj", ("lanes_memory",)),
     Event("texture", "texture_pj", ("lanes_texture",)),
     Event("texture", "l1t_word_pj", ("l1t_hits", "l1t_misses"), lambda c: c.l1t.line_bytes / WORD_BYTES),
     Event("network", "flit_word_pj", ("request_flit_hops", "reply_flit_hops"), lambda c: c.network.flit_bytes / WORD_BYTES),
@@ -83,9 +84,8 @@ def energy(config: MachineConfig, counters: Mapping[str, int], cycles: int, poli
 
 def _arithmetic(config: MachineConfig) -> list[Event]:
     """What active lanes spend in the units."""
-    return [
-        Event(config.units.executed_on(name), f"{name}_pj", (f"lanes_{name}",)) for name in LANES if name != "texture"
-    ]  # fmt: skip
+    arithmetic = [name for name in LANES if name not in ("memory", "texture")]
+    return [Event(config.units.executed_on(name), f"{name}_pj", (f"lanes_{name}",)) for name in arithmetic]
 
 
 def static_watts(config: MachineConfig) -> float:

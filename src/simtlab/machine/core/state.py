@@ -47,7 +47,7 @@ class Unit(IntEnum):
 
 
 N_UNITS = len(Unit)
-LANE_CLASSES = (*OPERATIONS, "texture")  # what a lane does, for counting
+LANE_CLASSES = (*OPERATIONS, "branch", "memory", "texture")  # what a lane does, for counting
 N_LANE_CLASSES = len(LANE_CLASSES)
 MAX_COPIES = 4  # of one unit in a core (or sub-core)
 
