@@ -272,7 +272,7 @@ core_t = np.dtype(
         ("trip_reply", "i8"),
         ("prefetch_asked", "i8"),
         ("prefetch_issued", "i8"),
-        ("prefetch_dropped", "i8", (3,)),  # by Drop
+        ("prefetch_dropped", "i8", (4,)),  # by Drop
         ("prefetch_filled", "i8"),
         ("prefetch_used", "i8"),
         ("prefetch_late", "i8"),
