@@ -1,4 +1,4 @@
-"""Detect a stride: the address of a load's first access moves by as much each time, in a warp or from warp to warp."""
+"""Detect a stride: the lowest address of a load's first access moves by as much each time, in a warp or from warp to warp."""
 
 import numpy as np
 
@@ -15,17 +15,17 @@ stride_t = np.dtype(
 def begin(table, key, load, cycle):
     """Give a load an entry, in place of the least recently updated one."""
     entry = table[place_for(table)]
-    entry.key, entry.warp, entry.address, entry.stride, entry.same, entry.updated = key, load.slot, load.lines[0], 0, 0, cycle
+    entry.key, entry.warp, entry.address, entry.stride, entry.same, entry.updated = key, load.slot, load.first[0], 0, 0, cycle
 
 
 @compiled
 def step(entry, load, steps, cycle):
     """The load's address so many steps after the last one: count how often in a row its stride has been the same."""
-    moved = load.lines[0] - entry.address
+    moved = load.first[0] - entry.address
     stride = moved // steps
     if stride * steps != moved or stride == 0:
         entry.same, entry.stride = 0, 0
     else:
         entry.same = entry.same + 1 if stride == entry.stride else 1
         entry.stride = stride
-    entry.warp, entry.address, entry.updated = load.slot, load.lines[0], cycle
+    entry.warp, entry.address, entry.updated = load.slot, load.first[0], cycle

@@ -127,6 +127,7 @@ op_t = np.dtype(
         ("hits_ready", "i8"),  # when the last hit among its accesses has its data
         ("lines", "i8", (MAX_ACCESSES,)),  # sector addresses it touches
         ("bytes", "i8", (MAX_ACCESSES,)),  # bytes wanted of each
+        ("first", "i8", (MAX_ACCESSES,)),  # and the lowest address wanted of it
     ],
     align=True,
 )

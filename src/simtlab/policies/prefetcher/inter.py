@@ -30,4 +30,4 @@ def on_load(core, own, op, cycle):
         for ahead in range(1, own.degree + 1):
             if load.slot + ahead < core.warp_slots:
                 for access in range(load.accesses):
-                    prefetch(core, load.lines[access] + ahead * own.table[k].stride, load.slot + ahead, load.pc, cycle)
+                    prefetch(core, load.first[access] + ahead * own.table[k].stride, load.slot + ahead, load.pc, cycle)

@@ -28,7 +28,7 @@ def on_load(core, own, op, cycle):
     if table[k].same >= own.confidence:
         for ahead in range(1, own.degree + 1):
             for access in range(load.accesses):
-                prefetch(core, load.lines[access] + ahead * table[k].stride, load.slot, load.pc, cycle)
+                prefetch(core, load.first[access] + ahead * table[k].stride, load.slot, load.pc, cycle)
 
 
 @hook

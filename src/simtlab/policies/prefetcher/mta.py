@@ -39,7 +39,7 @@ def on_load(core, own, op, cycle):
         return
     target = load.slot if stride != 0 else min(load.slot + 1, core.warp_slots - 1)
     for access in range(load.accesses):
-        prefetch(core, load.lines[access] + (stride if stride != 0 else other), target, load.pc, cycle)
+        prefetch(core, load.first[access] + (stride if stride != 0 else other), target, load.pc, cycle)
 
 
 @compiled
