@@ -17,8 +17,9 @@ limits = {"active_warps": (1, 64)}
 def pick(core, own, ready, cycle):
     own.active = np.uint64(own.active & core.occupied & ~(core.long | core.barrier | core.membar | core.draining))
     groups = max(1, core.warp_slots // (core.schedulers * own.active_warps))
+    first = own.group
     for turn in range(groups):
-        group = (own.group + turn) % groups
+        group = (first + turn) % groups
         for w in range(group, core.warp_slots, groups):
             if count_bits(own.active) < own.active_warps and ready & bit_of(w) & ~own.active:
                 own.active = np.uint64(own.active | bit_of(w))

@@ -11,8 +11,9 @@ from simtlab.compiled import compiled
 from simtlab.policies.hook import NO_WARP, bit_of, count_bits, hook, next_after
 
 state = np.dtype(
-    [("active", "u8"), ("leading", "u8"), ("last", "i8"), ("next", "i8"), ("scheduler", "i8"), ("active_warps", "i8"), ("wake", "i8")]
-)
+    [("active", "u8"), ("leading", "u8"), ("last", "i8"), ("next", "i8"), ("scheduler", "i8"),
+     ("active_warps", "i8"), ("wake", "i8")]
+)  # fmt: skip
 parameters = {"active_warps": 8, "wake": 1}
 limits = {"active_warps": (1, 64), "wake": (0, 1)}
 
