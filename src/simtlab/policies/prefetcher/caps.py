@@ -19,7 +19,7 @@ dist_bytes = {"pc": 4, "stride": 4, "mispredict counter": 1}  # Table I
 
 # `waits`: the base came before the stride, so the warps of the leading CTA call for those of this one (Fig. 9a)
 base_t = np.dtype(
-    [("key", "i8"), ("warp", "i8"), ("accesses", "i8"), ("base", "i8", (MOST_ACCESSES,)), ("waits", "i8"), ("updated", "i8")]
+    [("key", "i8"), ("warp", "i8"), ("accesses", "i8"), ("address", "i8", (MOST_ACCESSES,)), ("waits", "i8"), ("updated", "i8")]
 )
 stride_t = np.dtype([("key", "i8"), ("stride", "i8"), ("mispredicts", "i8"), ("updated", "i8")])
 state = np.dtype(
@@ -57,7 +57,7 @@ def on_load(core, own, op, cycle):
     elif abs(warp.warp - table[k].warp) != 1:
         return  # two consecutive warps give the stride
     else:
-        stride = (segment(load, 0) - table[k].base[0]) * (warp.warp - table[k].warp)
+        stride = (segment(load, 0) - table[k].address[0]) * (warp.warp - table[k].warp)
         if not is_striding(table[k], stride, load, warp.warp):
             table[k].updated = 0
             return
@@ -89,7 +89,7 @@ def note_base(entry, key, load, warp, cycle):
     """A leading warp's accesses, anew whenever it issues the load again."""
     entry.key, entry.warp, entry.accesses, entry.updated = key, warp, load.accesses, cycle
     for k in range(load.accesses):
-        entry.base[k] = segment(load, k)
+        entry.address[k] = segment(load, k)
 
 
 @compiled
@@ -107,7 +107,7 @@ def is_striding(base, stride, load, warp):
     if load.accesses != base.accesses:
         return False
     for k in range(base.accesses):
-        if segment(load, k) != base.base[k] + (warp - base.warp) * stride:
+        if segment(load, k) != base.address[k] + (warp - base.warp) * stride:
             return False
     return True
 
@@ -117,7 +117,7 @@ def mispredicts(core, base, stride, load, warp):
     """How many of the lines that base and stride foretell are not those that a demand asks for."""
     wrong = 0
     for k in range(base.accesses):
-        line = (base.base[k] + (warp - base.warp) * stride) // core.l1d.line_bytes
+        line = (base.address[k] + (warp - base.warp) * stride) // core.l1d.line_bytes
         wrong += k >= load.accesses or load.first[k] // core.l1d.line_bytes != line
     return wrong
 
@@ -130,4 +130,4 @@ def foretell(core, own, entry, cta, warp, cycle):
     if warp <= base.warp or not is_here or entry.mispredicts > own.threshold:
         return
     for k in range(base.accesses):
-        prefetch(core, base.base[k] + (warp - base.warp) * entry.stride, w, entry.key & 0xFFFFFFFF, cycle)
+        prefetch(core, base.address[k] + (warp - base.warp) * entry.stride, w, entry.key & 0xFFFFFFFF, cycle)
