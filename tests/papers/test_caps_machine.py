@@ -59,6 +59,19 @@ def test_a_prefetcher_that_prefetches_nothing_leaves_every_counter_as_it_was(rec
     assert (recorded_run.cycles, recorded_run.stalls) == (without.cycles, without.stalls)
 
 
+def test_a_load_tells_the_lowest_address_it_wants_of_a_line(recorder):
+    """Lanes 3 to 31 of a warp, whose line begins at the array."""
+    device = gpu(prefetcher=recorder)
+    values = device.array(np.zeros(32, "f4"))
+    body = """
+        ld.param.u64 %d1, [a]; mov.u32 %r1, %tid.x; mul.wide.u32 %d2, %r1, 4; add.u64 %d3, %d1, %d2;
+        setp.gt.u32 %p1, %r1, 2;
+    @%p1 ld.global.f32 %f1, [%d3];
+    """
+    kernel(device, body)(1, 32, [values, np.uint64(0)])
+    assert [address - values.address for _, _, address, _ in loads_of(device)] == [12]
+
+
 ORACLE = '''
 """Knows all loads of a run: at each, it asks for the line of the one `ahead` of it."""
 import numpy as np

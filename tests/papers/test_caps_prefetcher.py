@@ -120,6 +120,14 @@ def test_the_least_recently_updated_entry_of_a_cta_makes_room(bench):
     assert not bench.own.per_cta[B]["updated"].any()
 
 
+def test_the_oldest_stride_makes_room_for_a_fifth(bench):
+    for pc in range(1, 6):
+        issue(bench, A, 0, pc=pc), issue(bench, A, 1, pc=pc)
+    assert sorted(bench.own.dist["key"]) == [2, 3, 4, 5]
+    assert issue(bench, B, 0, pc=1) == []
+    assert issue(bench, B, 0, pc=5) == expected((B, 1), (B, 2))
+
+
 def test_a_loop_updates_the_base_and_prefetches_for_the_next_iteration(bench):
     issue(bench, A, 0), issue(bench, A, 1)
     issue(bench, B, 0)
