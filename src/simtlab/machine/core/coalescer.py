@@ -43,7 +43,7 @@ def coalesce(gpu, core, op, warp, ins, mask):
             if op.memory == LOCAL:
                 add_local(gpu, core, op, lane, address, ins.access_bytes, granule)
             else:
-                add(op, address & -granule, ins.access_bytes, granule)
+                add(op, address, ins.access_bytes, granule)
 
 
 @compiled
@@ -57,7 +57,7 @@ def add_surface(gpu, core, op, warp, ins, mask):
             place = FAULTED if image == NO_IMAGE else locate(image, kernel.worker, warp, ins, op.pc, lane, size)
             if place != FAULTED and place != NOWHERE:
                 address = place - kernel.launch.arena + HEAP_BASE
-                add(op, address & -gpu.sector_bytes, size, gpu.sector_bytes)
+                add(op, address, size, gpu.sector_bytes)
 
 
 @compiled
@@ -65,7 +65,7 @@ def add_local(gpu, core, op, lane, offset, size, granule):
     """A lane's local variable: its words lie apart, 32 lanes of each side by side."""
     for word in range(max(1, size // WORD_BYTES)):
         address = local_address(gpu, core, op.slot, lane, offset + word * WORD_BYTES)
-        add(op, address & -granule, min(size, WORD_BYTES), granule)
+        add(op, address, min(size, WORD_BYTES), granule)
 
 
 @compiled
@@ -79,13 +79,16 @@ def local_address(gpu, core, w, lane, offset):
 
 
 @compiled
-def add(op, line, size, granule):
+def add(op, address, size, granule):
     """Add a lane's bytes to the access of its line."""
+    line = address & -granule
     for k in range(op.accesses - 1, -1, -1):
         if op.lines[k] == line:
             op.bytes[k] = min(op.bytes[k] + size, granule)
+            op.first[k] = min(op.first[k], address)
             return
     op.lines[op.accesses] = line
+    op.first[op.accesses] = address
     op.bytes[op.accesses] = min(size, granule)
     op.accesses += 1
 

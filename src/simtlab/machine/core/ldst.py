@@ -13,7 +13,7 @@ from simtlab.machine.core.timing import Memory
 from simtlab.machine.fifo import NOTHING, front, is_full, pop, push
 from simtlab.machine.memory.cache import line_of
 from simtlab.machine.memory.l1 import Failure, fetch_constant, load, send_atomic, store_line
-from simtlab.machine.memory.prefetch import serve_prefetch
+from simtlab.machine.memory.prefetch import overtake, serve_prefetch
 
 IN_LDST, WAITING = int(OpState.IN_LDST), int(OpState.WAITING)
 GLOBAL, SHARED, CONSTANT = (int(m) for m in (Memory.GLOBAL, Memory.SHARED, Memory.CONSTANT))
@@ -97,6 +97,8 @@ def serve_line(gpu, core, requests, number):
         if failure != NONE:
             core.l1_fail[failure] += 1
             return
+        if core.prefetches.count > 0:
+            overtake(core, op.lines[op.served])
         op.served += 1
         core.accesses += 1
         core.moved = gpu.cycle

@@ -135,6 +135,7 @@ op_t = np.dtype(
         ("hits_ready", "i8"),  # when the last hit among its accesses has its data
         ("lines", "i8", (MAX_ACCESSES,)),  # sector addresses it touches
         ("bytes", "i8", (MAX_ACCESSES,)),  # bytes wanted of each
+        ("first", "i8", (MAX_ACCESSES,)),  # and the lowest address wanted of it
     ],
     align=True,
 )
@@ -306,7 +307,7 @@ core_t = np.dtype(
         ("trip_reply", "i8"),
         ("prefetch_asked", "i8"),
         ("prefetch_issued", "i8"),
-        ("prefetch_dropped", "i8", (3,)),  # by Drop
+        ("prefetch_dropped", "i8", (4,)),  # by Drop
         ("prefetch_filled", "i8"),
         ("prefetch_used", "i8"),
         ("prefetch_late", "i8"),

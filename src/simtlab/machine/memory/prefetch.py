@@ -1,7 +1,8 @@
 """The prefetch port of an L1: lines that a policy expects to be wanted wait here for a cycle without a demand access.
 
 A prefetch takes a line, an MSHR and a place on the way out like any miss, and waits while it cannot have them. It is dropped
-if its line is there already, is on its way, or the port's queue is full.
+if its line is there already, is on its way, or the port's queue is full, and when a demand for its line goes before it:
+fetched after that, the line would come for nobody.
 """
 
 from enum import IntEnum
@@ -21,9 +22,11 @@ class Drop(IntEnum):
     PRESENT = 0
     PENDING = 1
     FULL = 2
+    OVERTAKEN = 3
 
 
-PRESENT, PENDING, FULL = (int(d) for d in Drop)
+PRESENT, PENDING, FULL, OVERTAKEN = (int(d) for d in Drop)
+NOTHING_WANTED = -1  # the address of a prefetch that was dropped while it waited
 
 
 @compiled
@@ -44,6 +47,10 @@ def prefetch(core, address, warp, pc, cycle):
 def serve_prefetch(gpu, core, requests):
     """A cycle without a demand access: the oldest prefetch has the L1."""
     queue = core.prefetches
+    while queue.count > 0 and queue.items[queue.head].address == NOTHING_WANTED:
+        leave_queue(queue)
+    if queue.count == 0:
+        return
     item = queue.items[queue.head]
     way = probe(core.l1d, item.address)
     if way != NO_WAY and core.l1d.line[way].sectors & sector_bit(core.l1d, item.address):
@@ -53,9 +60,25 @@ def serve_prefetch(gpu, core, requests):
     elif not begin(gpu, core, requests, item, way):
         return
     core.l1_lookups += 1
+    leave_queue(queue)
+    core.moved = gpu.cycle
+
+
+@compiled
+def leave_queue(queue):
     queue.head = (queue.head + 1) % MAX_PREFETCHES
     queue.count -= 1
-    core.moved = gpu.cycle
+
+
+@compiled
+def overtake(core, address):
+    """A demand has gone to the L1: a prefetch of the same line that still waits is not wanted any more."""
+    queue = core.prefetches
+    for k in range(queue.count):
+        item = queue.items[(queue.head + k) % MAX_PREFETCHES]
+        if item.address == address:
+            item.address = NOTHING_WANTED
+            core.prefetch_dropped[OVERTAKEN] += 1
 
 
 @compiled

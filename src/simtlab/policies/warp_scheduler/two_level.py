@@ -15,7 +15,7 @@ limits = {"active_warps": (1, 64)}
 
 @hook
 def pick(core, own, ready, cycle):
-    own.active = np.uint64(own.active & core.occupied & ~(core.long | core.barrier | core.membar))
+    own.active = np.uint64(own.active & core.occupied & ~(core.long | core.barrier | core.membar | core.draining))
     pending = np.uint64(ready & ~own.active)
     while pending != 0 and count_bits(own.active) < own.active_warps:
         own.next = next_after(pending, own.next)
