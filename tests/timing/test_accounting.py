@@ -75,3 +75,12 @@ def test_every_request_is_answered_exactly_once():
     requests = gpu.machine.records.requests[0]
     assert requests.born == requests.ended > 0
     assert requests.used == 0
+
+
+@pytest.mark.parametrize("scheduler", ["two-level,active_warps=2", "static-limit,warps=2", "pas,active_warps=2"])
+def test_jumping_changes_no_counter_under_schedulers_that_hold_back(scheduler):
+    jumping, walking = (sl.Gpu("caps-gtx480", warp_scheduler=scheduler) for _ in range(2))
+    walking.machine.records.gpu[0].jump = 0
+    first, second = launch(jumping)[0], launch(walking)[0]
+    assert first.stalls["not_selected"] > 0
+    assert (first.cycles, first.stalls, first.counters) == (second.cycles, second.stalls, second.counters)

@@ -1,11 +1,13 @@
 """Counters: each declared once with its unit and a sentence; what the units count is added up over the chip."""
 
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+
+import numpy as np
 
 from simtlab.machine.build import Records
 from simtlab.machine.config.energy import LANES
-from simtlab.machine.core.state import LANE_CLASSES, Stall, Unit
+from simtlab.machine.core.state import LANE_CLASSES, MAX_SCHEDULERS, N_STALLS, Stall, Unit
 from simtlab.machine.network.network import NetworkKind
 
 NETWORKS = {"requests": 0, "replies": 1}
@@ -105,21 +107,48 @@ COUNTERS = [
 
 def collect(records: Records) -> dict[str, int]:
     """All counters as they stand; the difference of two collections is what happened in between."""
-    found = {}
+    found: dict[str, int] = {}
+    for of in ("cores", "slices", "channels"):
+        table = getattr(records, of)
+        names, columns = _columns(of, table.dtype)
+        found |= zip(names, _words(table)[:, columns].sum(axis=0).tolist(), strict=True)
     for counter in COUNTERS:
-        values = _values(records, counter)
-        found[counter.name] = int((values if counter.index is None else values[:, counter.index]).sum())
-    for cause in Stall:
-        found[f"stall_{cause.name.lower()}"] = int(records.cores["n_stall"][:, :, cause].sum())
-    return found
+        if counter.of in NETWORKS:
+            network = records.networks[NETWORKS[counter.of]]
+            kind = NetworkKind(int(network["kind"])).name.lower()
+            found[counter.name] = int(network[kind]["counters"][counter.field])
+    causes, columns = _stall_columns(records.cores.dtype)
+    stalls = _words(records.cores)[:, columns].sum(axis=(0, 1)).tolist()
+    ordered = {counter.name: found[counter.name] for counter in COUNTERS}
+    return ordered | {f"stall_{cause}": count for cause, count in zip(causes, stalls, strict=True)}
 
 
-def _values(records: Records, counter: Counter) -> Any:
-    if counter.of in NETWORKS:
-        network = records.networks[NETWORKS[counter.of]]
-        kind = NetworkKind(int(network["kind"])).name.lower()
-        return network[kind]["counters"][counter.field]
-    values = getattr(records, counter.of)
-    for name in counter.field.split("."):
-        values = values[name]
-    return values
+def _words(table: np.ndarray) -> np.ndarray:
+    """Records as rows of 64-bit words: counters are words, and adding up columns is one step."""
+    return np.asarray(table).view(np.uint8).reshape(len(table), -1).view(np.int64)
+
+
+@cache
+def _columns(of: str, dtype: np.dtype) -> tuple[list[str], np.ndarray]:
+    """The names of the counters in records of one kind, and the word each is in."""
+    mine = [counter for counter in COUNTERS if counter.of == of]
+    return [counter.name for counter in mine], np.array([_word(dtype, c.field, c.index or 0) for c in mine])
+
+
+@cache
+def _stall_columns(dtype: np.dtype) -> tuple[list[str], np.ndarray]:
+    """The causes of stalls, and the words they are in: a row for each scheduler."""
+    first = _word(dtype, "n_stall", 0)
+    return [cause.name.lower() for cause in Stall], first + np.arange(MAX_SCHEDULERS * N_STALLS).reshape(-1, N_STALLS)
+
+
+def _word(dtype: np.dtype, field: str, index: int) -> int:
+    """Where a field, perhaps of a record in the record, stands, in words."""
+    place = 0
+    for name in field.split("."):
+        assert dtype.fields is not None
+        dtype, offset = dtype.fields[name][:2]
+        place += offset
+    assert place % 8 == 0
+    assert dtype.base == np.int64
+    return place // 8 + index

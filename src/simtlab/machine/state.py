@@ -84,6 +84,7 @@ gpu_t = np.dtype(
         ("local_bytes", "i8"),  # of a thread, the most of any kernel
         ("address", "i8"),  # of this record, for policies' hooks
         ("hooks", hooks_t),
+        ("patient", "i8"),  # a warp scheduler that holds back does so until the core changes
         ("own_cta_dispatch", "i8"),
         ("own_divergence", "i8"),
         ("room", "i8", (MAX_CORES,)),  # whether each core could take a CTA now; for the dispatch policy

@@ -22,6 +22,8 @@ def attach(policy: Policy, records: Records) -> np.ndarray:
     if policy.slot in ("l1_replacement", "l2_replacement"):
         for cache in caches_of(policy.slot, records):
             cache["victim_hook"] = policy.addresses["victim"]
+    if policy.slot == "warp_scheduler":
+        records.gpu[0].patient = getattr(policy.module, "patient", False)
     if policy.slot == "cta_throttle":
         records.cores["sample_period"] = policy.parameters.get("period", ONCE)
     if policy.slot == "network_arbiter":

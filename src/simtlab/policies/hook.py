@@ -3,6 +3,8 @@
     state = np.dtype([...])       its hardware, one record for each unit it sits in
     parameters = {...}            fields of the state with their defaults; `limits` says what a parameter may be
     energy_pj = {...}             what each count of a field of the state costs; `static_watts`: what its hardware always draws
+    patient = True                (a warp scheduler) where `pick` holds back, it would again until something in the core changes,
+                                  so that the core may sleep
     @hook                         its hooks, by the names of its slot (simtlab.machine.hooks has them all)
     def pick(core, own, ready, cycle): ...
 

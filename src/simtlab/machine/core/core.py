@@ -78,7 +78,9 @@ def fall_asleep(gpu, core):
         return
     for scheduler in range(core.schedulers):
         cause = core.cause[scheduler]
-        if cause in (ISSUED, MATH_PIPE_THROTTLE, MIO_THROTTLE, DISPATCH, NOT_SELECTED, REPLAY):
+        if cause in (ISSUED, MATH_PIPE_THROTTLE, MIO_THROTTLE, DISPATCH, REPLAY):
+            return
+        if cause == NOT_SELECTED and not gpu.patient:
             return
     gpu.wake[core.number] = min(next_planned(core, gpu.cycle + 1), core.next_sample)
 

@@ -16,6 +16,7 @@ state = np.dtype(
 )  # fmt: skip
 parameters = {"active_warps": 8, "wake": 1}
 limits = {"active_warps": (1, 64), "wake": (0, 1)}
+patient = True  # what it holds back it holds back until the core changes
 
 
 @hook

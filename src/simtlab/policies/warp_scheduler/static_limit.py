@@ -10,6 +10,7 @@ from simtlab.policies.hook import NO_WARP, bit_of, hook, oldest
 state = np.dtype([("greedy", "i8"), ("warps", "i8"), ("scheduler", "i8")])
 parameters = {"warps": 8}
 limits = {"warps": (1, 64)}
+patient = True  # what it holds back it holds back until the core changes
 
 
 @hook

@@ -11,6 +11,7 @@ from simtlab.policies.hook import NO_WARP, bit_of, count_bits, hook, next_after
 state = np.dtype([("active", "u8"), ("last", "i8"), ("next", "i8"), ("active_warps", "i8")])
 parameters = {"active_warps": 8}
 limits = {"active_warps": (1, 64)}
+patient = True  # what it holds back it holds back until the core changes
 
 
 @hook
