@@ -19,6 +19,8 @@ STALLS = {
     "imc_miss": "a constant was not in its cache",
     "drain": "the warp had ended and its stores were under way",
     "not_selected": "the scheduling policy held back",
+    "tex_throttle": "the texture unit took no more",
+    "replay": "the slot went to another pass of an instruction issued before",
 }
 
 
@@ -27,8 +29,10 @@ def meanings() -> dict[str, tuple[str, str]]:
     """Every counter's unit and what it counts."""
     from simtlab.machine.core.state import Stall
     from simtlab.machine.counters import COUNTERS
+    from simtlab.machine.energy import COMPONENTS
 
     causes = [cause.name.lower() for cause in Stall]
     stalls = {f"stall_{cause}": ("scheduler cycles", f"Cycles in which {STALLS.get(cause, cause)}.") for cause in causes}
+    joules = {f"energy_{part}": ("joules", f"Energy, by component: {part.replace('_', ' ')}.") for part in COMPONENTS}
     named = {counter.name: (counter.unit, counter.meaning) for counter in COUNTERS}
-    return {"cycles": ("core cycles", "From launch to end, all launches together."), **named, **stalls}
+    return {"cycles": ("core cycles", "From launch to end, all launches together."), **named, **stalls, **joules}

@@ -21,7 +21,8 @@ MOST_LAUNCHES = 2000  # with a row each; a program with more has its first so ma
 def counted(timing: TimedRun) -> dict[str, int | float]:
     """Everything a launch counted, under one name each."""
     stalls = {f"stall_{cause}": count for cause, count in timing.stalls.items()}
-    return {"cycles": timing.cycles, **timing.counters, **stalls}
+    joules = {f"energy_{part}": value for part, value in timing.energy.items()}
+    return {"cycles": timing.cycles, **timing.counters, **stalls, **joules}
 
 
 def totals(launches: Sequence[Run]) -> dict[str, int | float]:

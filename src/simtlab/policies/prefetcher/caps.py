@@ -29,7 +29,7 @@ state = np.dtype(
 energy_pj = {"lookups": 15.07}  # section V-D, an access of the tables
 static_watts = 550e-6  # section V-D
 parameters = {"threshold": 128}
-limits = {"threshold": (0, MOST_MISPREDICTS)}
+limits = {"threshold": (0, 255)}
 NO_CTA = 0  # `leading_cta` is one more than a CTA slot
 
 

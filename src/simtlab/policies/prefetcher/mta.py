@@ -24,7 +24,7 @@ state = np.dtype(
      ("merged", "i8"), ("accesses", "i8"), ("eviction_rate", "f8"), ("merge_ratio", "f8")]
 )  # fmt: skip
 parameters = {"period": 100_000, "throttle": 2}
-limits = {"period": (1, None), "throttle": (0, NO_PREFETCH)}
+limits = {"period": (1, None), "throttle": (0, 5)}
 
 
 @hook

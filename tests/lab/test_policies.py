@@ -1,0 +1,17 @@
+"""The lab reads a policy's parameters and limits without running its file: all of simtlab's own can be read so."""
+
+import pytest
+
+from simtlab.lab.sources import policy_defaults, policy_file, policy_limits
+from simtlab.machine.hooks import SLOTS
+from simtlab.policies.load import available, load
+
+SHIPPED = [(slot, name) for slot in SLOTS for name in available(slot)]
+
+
+@pytest.mark.parametrize(("slot", "name"), SHIPPED, ids=lambda part: part)
+def test_parameters_and_limits_are_plain(slot, name):
+    path = policy_file(slot, name)
+    module = load(slot, name).module
+    assert policy_defaults(path) == getattr(module, "parameters", {})
+    assert policy_limits(path) == getattr(module, "limits", {})
