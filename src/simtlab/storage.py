@@ -4,7 +4,10 @@ import hashlib
 import os
 import sys
 from functools import cache
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
+from types import CodeType, ModuleType
 
 PACKAGE = Path(__file__).parent
 
@@ -43,3 +46,25 @@ def data_directory() -> Path:
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Application Support" / "simtlab"
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "simtlab"
+
+
+class _FromSource(SourceFileLoader):
+    """Imports a file as it is now. Bytecode kept beside it is taken for new if size and second of the last change agree."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self.get_data(self.path), self.path)
+
+
+def import_file(path: Path, name: str) -> ModuleType:
+    """Import a file that may have been edited since it was last imported, under a name of its own."""
+    specification = spec_from_loader(name, _FromSource(name, str(path)))
+    assert specification is not None
+    assert specification.loader is not None
+    module = module_from_spec(specification)
+    sys.modules[name] = module  # dataclasses look their module up, and Numba when it finds a hook on disk
+    try:
+        specification.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module

@@ -48,7 +48,7 @@ def steps(order: str, data1: list[int], data2: list[int], n: int = 1) -> list[tu
 def walk(gpu: sl.Gpu, kernel: str, lanes: int, arguments: list) -> list[tuple[str, str]]:
     """Every block that begins, with its lanes, and the stack at that time. One warp, one instruction at a time."""
     program = gpu.load(kernel)["k"].program
-    launch, _ = prepare(gpu, program, (1, 1, 1), (lanes, 1, 1), 0, pack(program, arguments))
+    launch, *kept = prepare(gpu, program, (1, 1, 1), (lanes, 1, 1), 0, pack(program, arguments))
     slot, worker = Slot(launch), Worker(program)
     start(launch[0], slot.record[0], 0)
     warp = slot.record[0].warps[0]
@@ -61,6 +61,7 @@ def walk(gpu: sl.Gpu, kernel: str, lanes: int, arguments: list) -> list[tuple[st
         if warp.pc in labels:
             found.append((f"{labels[int(warp.pc)]}/{bits(warp.mask, lanes)}", drawn(warp, labels, lanes)))
         run_warp(launch[0], program.table[0], worker.record[0], slot.record[0], warp, 1)
+    del kept  # the launch has their addresses
     return found
 
 

@@ -45,3 +45,13 @@ def test_a_cta_that_fits_nowhere_says_what_it_lacks():
     gpu = sl.Gpu("caps-gtx480", set={"shared_memory.bytes": 512, "shared_memory.shares_l1": False})
     with pytest.raises(sl.LaunchError, match=r"fits in no core .* needs 1024 shared memory, a core has 512, 512 too few"):
         launch(gpu)
+
+
+def test_a_policy_edited_within_the_second_runs_as_it_is_now(tmp_path):
+    """Bytecode kept beside a file of the same size and second must not stand for it."""
+    path = tmp_path / "mine.py"
+    path.write_text(MINE)
+    youngest, _, _ = launch(sl.Gpu("caps-gtx480", warp_scheduler=str(path)))
+    path.write_text(MINE.replace(".age > core", ".age < core"))
+    oldest, _, _ = launch(sl.Gpu("caps-gtx480", warp_scheduler=str(path)))
+    assert youngest.cycles != oldest.cycles == launch(sl.Gpu("caps-gtx480", warp_scheduler="oldest"))[0].cycles

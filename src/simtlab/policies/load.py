@@ -5,8 +5,6 @@ clock loop stays as it is.
 """
 
 import ctypes
-import importlib.util
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -28,7 +26,7 @@ from simtlab.machine.memory.dram import channel_t
 from simtlab.machine.network.contest import contest_t
 from simtlab.machine.state import gpu_t
 from simtlab.policies.hook import Hook
-from simtlab.storage import cache_directory, digest_of_sources
+from simtlab.storage import cache_directory, digest_of_sources, import_file
 
 FOLDER = Path(__file__).parent
 ENTRY = FOLDER / "entry.py"
@@ -93,7 +91,7 @@ def load(slot: str, name: str, **parameters: Any) -> Policy:
     path = file_of(slot, name)
     key = slot, digest_of(path)
     if key not in _loaded:
-        module = _import(path, f"simtlab_policy_{path.stem}_{key[1]}")
+        module = import_file(path, f"simtlab_policy_{path.stem}_{key[1]}")
         state = np.dtype(getattr(module, "state", EMPTY_STATE), align=True)
         check_energy(name, module, state)
         _loaded[key] = module, state, *compile_hooks(slot, name, module, state, key[1])
@@ -103,16 +101,6 @@ def load(slot: str, name: str, **parameters: Any) -> Policy:
         check_parameter(name, module, state, key_given, value)
         values[key_given] = value
     return Policy(slot, name, module, state, values, addresses)
-
-
-def _import(path: Path, name: str) -> ModuleType:
-    specification = importlib.util.spec_from_file_location(name, path)
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    sys.modules[name] = module  # where Numba looks for it when it finds a hook of it on disk
-    specification.loader.exec_module(module)
-    return module
 
 
 def digest_of(path: Path) -> str:
@@ -173,7 +161,7 @@ def _entry(function: Callable, unit: str, state: np.dtype, kept_in: Path) -> Any
     """A C function over record addresses that calls the hook, from the disk if it was compiled before."""
     if UNCOMPILED:
         return HOOK_C(_uncompiled_entry(function, unit, state))
-    module: Any = _import(ENTRY, f"simtlab_hook_{kept_in.name}")
+    module: Any = import_file(ENTRY, f"simtlab_hook_{kept_in.name}")
     module.inner = numba.njit(error_model="numpy")(function)
     unit_type, own_type = (types.CPointer(numba.from_dtype(dtype)) for dtype in (UNITS[unit], state))
     signature = types.int64(unit_type, own_type, types.uint64, types.int64)

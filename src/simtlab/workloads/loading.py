@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import inspect
 import os
-import sys
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
@@ -14,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from simtlab.storage import import_file
 from simtlab.workloads.errors import WorkloadError
 
 HERE = Path(__file__).parent
@@ -97,17 +96,10 @@ def _check_values(path: Path, module: ModuleType) -> None:
 def _import_by_path(path: Path) -> ModuleType:
     """Import a file under a name of its own; what is wrong with it is told with its file and line."""
     name = f"simtlab_workload_{hashlib.sha256(os.fsencode(path)).hexdigest()[:12]}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise WorkloadError(f"cannot import {path}")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look their module up
     try:
-        spec.loader.exec_module(module)
+        return import_file(path, name)
     except Exception as error:
-        del sys.modules[name]
         raise WorkloadError(f"{path}: {type(error).__name__}: {error}") from error
-    return module
 
 
 def parameter_names(module: ModuleType) -> list[str]:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 from simtlab.lab.errors import StudyError
@@ -14,6 +13,7 @@ from simtlab.lab.experiment import Experiment
 from simtlab.lab.paper.charts import Chart
 from simtlab.lab.store.results import Result
 from simtlab.lab.sweep.sweep import Sweep
+from simtlab.storage import import_file
 
 STUDIES = Path(__file__).parent.parent / "papers"
 
@@ -110,12 +110,10 @@ def load_study(name: str) -> Study:
 
 def _study_in(path: Path) -> Study:
     """The `STUDY` of a file outside the package."""
-    specification = spec_from_file_location(f"simtlab_study_{path.stem}", path)
-    if not path.is_file() or specification is None or specification.loader is None:
+    if not path.is_file():
         raise StudyError(f"there is no study in {path}: it must be a Python file with a STUDY")
-    module = module_from_spec(specification)
     try:
-        specification.loader.exec_module(module)
+        module = import_file(path, f"simtlab_study_{path.stem}")
     except Exception as error:
         raise StudyError(f"{path}: {type(error).__name__}: {error}") from error
     study = getattr(module, "STUDY", None)
