@@ -47,11 +47,10 @@ def issue(core, timing, warp: int, instruction: int) -> None:
     enter(core, number, 0, row, free_collector(core, 0, Unit.SP))
 
 
-def test_banks_are_read_and_written_in_the_cycles_of_figure_3_17(machine, timing):
-    gpu, core = machine.gpu[0], machine.cores[0]
-    issued = {0: (1, ADD), 1: (2, ADD), 2: (3, ADD), 3: (0, MAD)}
+def banks_by_cycle(gpu, core, timing, issued: dict[int, tuple[int, int]], cycles: int) -> tuple[dict, dict]:
+    """Which banks are read and written in each cycle, when warps issue instructions in the cycles given."""
     read, written = {}, {}
-    for cycle in range(7):
+    for cycle in range(cycles):
         gpu.cycle = cycle
         write_back(gpu, core)
         dispatch(core, cycle)
@@ -60,6 +59,13 @@ def test_banks_are_read_and_written_in_the_cycles_of_figure_3_17(machine, timing
         written[cycle] = set(np.flatnonzero(core.bank_written[0, :4] == cycle).tolist())
         if cycle in issued:
             issue(core, timing, *issued[cycle])
+    return read, written
+
+
+def test_banks_are_read_and_written_in_the_cycles_of_figure_3_17(machine, timing):
+    gpu, core = machine.gpu[0], machine.cores[0]
+    issued = {0: (1, ADD), 1: (2, ADD), 2: (3, ADD), 3: (0, MAD)}
+    read, written = banks_by_cycle(gpu, core, timing, issued, 7)
     assert read == {0: set(), 1: {3}, 2: {0, 2}, 3: {1, 3}, 4: {0, 3}, 5: set(), 6: {3}}
     assert written == {0: set(), 1: set(), 2: set(), 3: set(), 4: {2}, 5: {3}, 6: {0}}
 
@@ -81,15 +87,6 @@ def test_banks_are_read_and_written_in_the_cycles_of_figure_3_14():
         row["destination"][0] = destination
         row["source"][: len(sources)] = sources
     issued = {0: (3, 0), 1: (0, 1), 3: (1, 1)}
-    read, written = {}, {}
-    for cycle in range(9):
-        gpu.cycle = cycle
-        write_back(gpu, core)
-        dispatch(core, cycle)
-        read_operands(core, cycle)
-        read[cycle] = set(np.flatnonzero(core.bank_read[0, :4] == cycle).tolist())
-        written[cycle] = set(np.flatnonzero(core.bank_written[0, :4] == cycle).tolist())
-        if cycle in issued:
-            issue(core, table, *issued[cycle])
+    read, written = banks_by_cycle(gpu, core, table, issued, 9)
     assert read == {0: set(), 1: {0, 1, 2}, 2: {1}, 3: {1}, 4: {1}, 5: set(), 6: {1}, 7: set(), 8: set()}
     assert written == {0: set(), 1: set(), 2: set(), 3: {2}, 4: set(), 5: {1}, 6: set(), 7: set(), 8: {1}}

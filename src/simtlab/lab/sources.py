@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from simtlab.errors import ConfigError
+from simtlab.policies.choice import FOLDER, available
 from simtlab.storage import PACKAGE, digest_of_sources
 
 # Every result depends on these. Policies, workloads and what they alone import count for their own runs only; presets
@@ -65,12 +66,6 @@ def _contents(path: Path, state: tuple[int, ...]) -> str:
 # Policies -------------------------------------------------------------------------------------------------------------
 
 
-def policies_of(slot: str) -> list[str]:
-    """The policies of a slot that come with simtlab."""
-    folder = PACKAGE / "policies" / slot
-    return sorted(path.stem.replace("_", "-") for path in folder.glob("*.py") if path.stem != "__init__")
-
-
 def policy_file(slot: str, name: str) -> Path:
     """The file of a policy, given by its name or by its path."""
     if name.endswith(".py"):
@@ -78,14 +73,14 @@ def policy_file(slot: str, name: str) -> Path:
         if not path.is_file():
             raise ConfigError(f"policy {name}: there is no such file")
         return path
-    known = policies_of(slot)
+    known = available(slot)
     if name not in known:
         near = get_close_matches(name, known, 1, 0.5)
         hint = f"did you mean '{near[0]}'? " if near else ""
         raise ConfigError(
             f"no {slot.replace('_', ' ')} '{name}': {hint}there are {', '.join(known)}; a file's name ends in .py"
         )
-    return PACKAGE / "policies" / slot / f"{name.replace('-', '_')}.py"
+    return FOLDER / slot / f"{name.replace('-', '_')}.py"
 
 
 def policy_defaults(path: Path) -> dict[str, object]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True)
 class PolicyChoice:
@@ -37,3 +38,8 @@ def _number(key: str, text: str) -> int | float:
         except ValueError:
             continue
     raise ValueError(f"parameter {key} is '{text}', which is no number")
+
+
+def available(slot: str) -> list[str]:
+    """The policies that come with simtlab for a slot."""
+    return sorted(path.stem.replace("_", "-") for path in (FOLDER / slot).glob("*.py") if path.stem != "__init__")

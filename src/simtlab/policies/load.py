@@ -25,10 +25,10 @@ from simtlab.machine.memory.cache import line_t
 from simtlab.machine.memory.dram import channel_t
 from simtlab.machine.network.contest import contest_t
 from simtlab.machine.state import gpu_t
+from simtlab.policies.choice import FOLDER, available
 from simtlab.policies.hook import Hook
 from simtlab.storage import cache_directory, digest_of_sources, import_file
 
-FOLDER = Path(__file__).parent
 ENTRY = FOLDER / "entry.py"
 EMPTY_STATE = np.dtype([("nothing", "i8")])
 UNITS = {"core": core_t, "gpu": gpu_t, "lines": line_t, "warp": warp_t, "contest": contest_t, "channel": channel_t}
@@ -63,11 +63,6 @@ class Policy:
         for name, value in self.parameters.items():
             states[name] = value
         return states
-
-
-def available(slot: str) -> list[str]:
-    """The policies that come with simtlab for a slot."""
-    return sorted(path.stem.replace("_", "-") for path in (FOLDER / slot).glob("*.py") if path.stem != "__init__")
 
 
 def file_of(slot: str, name: str) -> Path:
