@@ -97,7 +97,7 @@ def _configure_gpu(gpu: Any, config: MachineConfig) -> None:
     gpu.shared_latency = config.shared_memory.latency_cycles
     gpu.l2_latency, gpu.dram_latency = config.l2.latency_cycles, config.dram.latency_cycles
     gpu.bypass_global = config.l1d.bypass_global
-    gpu.wake[:], gpu.slice_wake[:] = 1 << 62, 1 << 62
+    gpu.wake[:], gpu.slice_wake[:], gpu.reply_ready[:], gpu.channel_wake[:] = 4 * [inflight.FAR_FUTURE]
     settings = {
         "slices": config.l2.slices, "channels": config.dram.channels, "banks": config.dram.banks,
         "row_bytes": config.dram.row_bytes, "slice_interleave_bytes": config.address_map.slice_interleave_bytes,

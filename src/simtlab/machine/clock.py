@@ -10,6 +10,7 @@ from simtlab.machine.fifo import NOTHING, front, is_full, pop, push
 from simtlab.machine.memory import dram, l2_slice
 from simtlab.machine.network import network as net
 from simtlab.machine.request import Kind, end
+from simtlab.machine.run_ahead import run_ahead
 
 tick_core = simt_core.tick
 send, receive, take, move_packets, next_in_network = net.send, net.receive, net.take, net.tick, net.next_event
@@ -32,13 +33,15 @@ def run(gpu, cores, slices, channels, networks, requests):
         for c in range(gpu.cores):
             if gpu.wake[c] <= gpu.cycle:
                 tick_core(gpu, cores[c], requests)
+                if gpu.may_run_ahead:
+                    run_ahead(gpu, cores[c], requests)
         tick_memory(gpu, cores, slices, channels, networks, requests)
         if gpu.outcome != SPENT:
             return gpu.outcome
-        if gpu.finished_kernels == gpu.kernels and requests.used == 0:
+        if gpu.finished_kernels == gpu.kernels and requests.used == 0 and gpu.ahead <= gpu.cycle:
             return DONE
         if gpu.jump:
-            jump(gpu, min(next_event(gpu, slices, channels, networks, requests) - 1, gpu.until))
+            jump(gpu, min(next_event(gpu, networks) - 1, gpu.until))
     return SPENT
 
 
@@ -88,33 +91,40 @@ def tick_network(gpu, cores, slices, networks, requests):
     for cluster in range(gpu.clusters):
         inject(gpu, cores, networks[TO_MEMORY], requests, cluster)
     for s in range(gpu.slices):
-        if slices[s].output.count > 0:
+        if gpu.reply_ready[s] <= gpu.l2.cycle:
             reply(gpu, slices[s], networks[TO_CORES], requests)
     gpu.undelivered = 0
     move_packets(networks[TO_MEMORY], gpu.network.cycle)
     for s in range(gpu.slices):
-        deliver_to_slice(gpu, slices[s], networks[TO_MEMORY], requests)
+        number = receive(networks[TO_MEMORY], s)
+        if number != NOTHING:
+            deliver_to_slice(gpu, slices[s], networks[TO_MEMORY], requests, number)
     move_packets(networks[TO_CORES], gpu.network.cycle)
     for cluster in range(gpu.clusters):
-        deliver_to_core(gpu, cores, networks[TO_CORES], requests, cluster)
+        number = receive(networks[TO_CORES], cluster)
+        if number != NOTHING:
+            deliver_to_core(gpu, cores, networks[TO_CORES], requests, cluster, number)
 
 
 @compiled
 def inject(gpu, cores, network, requests, cluster):
     """The cores of a cluster take turns at its network port."""
     first = cluster * gpu.cores_per_cluster
-    for k in range(gpu.cores_per_cluster):
-        c = first + (gpu.inject_turn[cluster] + k) % gpu.cores_per_cluster
+    turn = gpu.inject_turn[cluster]
+    for k in range(turn, turn + gpu.cores_per_cluster):
+        c = first + (k if k < gpu.cores_per_cluster else k - gpu.cores_per_cluster)
         if gpu.injecting[c] == 0:
             continue
         number = front(cores[c].inject)
+        if requests.entry[number].born > gpu.cycle:
+            continue  # of a core that has run ahead
         if send(network, requests, number, cluster, gpu.network.cycle):
             pop(cores[c].inject)
             requests.entry[number].sent = gpu.cycle
             gpu.injecting[c] -= 1
-            gpu.inject_turn[cluster] = (c + 1 - first) % gpu.cores_per_cluster
+            gpu.inject_turn[cluster] = c + 1 - first if c + 1 - first < gpu.cores_per_cluster else 0
             if cores[c].wants_room:
-                cores[c].wants_room = 0
+                cores[c].wants_room = cores[c].quiet = 0
                 gpu.wake[c] = min(gpu.wake[c], gpu.cycle + 1)
         return
 
@@ -123,23 +133,20 @@ def inject(gpu, cores, network, requests, cluster):
 def reply(gpu, slice, network, requests):
     """An answer whose data are there leaves the slice."""
     number = front(slice.output)
-    if requests.entry[number].ready > gpu.l2.cycle:
-        return
     request = requests.entry[number]
     request.destination = request.core // gpu.cores_per_cluster
     carries = 0 if request.kind == WRITE else min(request.bytes, ATOMIC_BYTES) if request.kind == ATOMIC else request.bytes
     request.flits = (gpu.header_bytes + carries + gpu.flit_bytes - 1) // gpu.flit_bytes
     if send(network, requests, number, slice.number, gpu.network.cycle):
         pop(slice.output)
+        following = front(slice.output)
+        gpu.reply_ready[slice.number] = FAR_FUTURE if following == NOTHING else requests.entry[following].ready
         request.answered = gpu.cycle
         wake_slice(gpu, slice.number, gpu.l2.cycle + 1)
 
 
 @compiled
-def deliver_to_slice(gpu, slice, network, requests):
-    number = receive(network, slice.number)
-    if number == NOTHING:
-        return
+def deliver_to_slice(gpu, slice, network, requests, number):
     if is_full(slice.input):
         gpu.undelivered = 1
         return
@@ -148,10 +155,7 @@ def deliver_to_slice(gpu, slice, network, requests):
 
 
 @compiled
-def deliver_to_core(gpu, cores, network, requests, cluster):
-    number = receive(network, cluster)
-    if number == NOTHING:
-        return
+def deliver_to_core(gpu, cores, network, requests, cluster, number):
     c = requests.entry[number].core
     if push(cores[c].responses, number):
         take(network, requests, cluster)
@@ -171,7 +175,7 @@ def tick_slices(gpu, slices, channels, requests):
 def tick_channels(gpu, slices, channels, requests):
     """DRAM channels with something to do; finished reads go back to their slices, finished writes are over."""
     for k in range(gpu.channels):
-        if next_in_dram(channels[k], gpu.dram.cycle) > gpu.dram.cycle:
+        if gpu.channel_wake[k] > gpu.dram.cycle:
             continue
         queued = channels[k].queued
         tick_dram(channels[k], requests, gpu.dram.cycle)
@@ -186,6 +190,7 @@ def tick_channels(gpu, slices, channels, requests):
                 push(slices[s].fills, number)
                 wake_slice(gpu, s, gpu.l2.cycle + 1)
             number = finished(channels[k], requests, gpu.dram.cycle)
+        gpu.channel_wake[k] = next_in_dram(channels[k], gpu.dram.cycle + 1)
 
 
 @compiled
@@ -198,7 +203,7 @@ def wake_refused(gpu, slices, channel):
 
 
 @compiled
-def next_event(gpu, slices, channels, networks, requests):
+def next_event(gpu, networks):
     """The next core cycle at which any part of the chip can do something."""
     soonest = FAR_FUTURE
     if gpu.dispatching or gpu.undelivered:
@@ -207,22 +212,25 @@ def next_event(gpu, slices, channels, networks, requests):
         if gpu.injecting[c] > 0:
             return gpu.cycle + 1
         soonest = min(soonest, gpu.wake[c])
+    if gpu.ahead > gpu.cycle:
+        soonest = min(soonest, gpu.ahead)
+    if soonest <= gpu.cycle + 1:
+        return gpu.cycle + 1
+    in_l2, in_dram = FAR_FUTURE, FAR_FUTURE
     for s in range(gpu.slices):
-        event = gpu.slice_wake[s]
-        if slices[s].output.count > 0:
-            event = min(event, requests.entry[front(slices[s].output)].ready)
-        if event <= gpu.l2.cycle:
-            return gpu.cycle + 1
-        if event < FAR_FUTURE:
-            soonest = min(soonest, core_cycle_of(gpu, event, gpu.l2.khz))
+        in_l2 = min(in_l2, gpu.slice_wake[s], gpu.reply_ready[s])
+    if in_l2 <= gpu.l2.cycle:
+        return gpu.cycle + 1
+    if in_l2 < FAR_FUTURE:
+        soonest = min(soonest, core_cycle_of(gpu, in_l2, gpu.l2.khz))
     for direction in range(2):
         event = next_in_network(networks[direction], gpu.network.cycle + 1)
         if event < FAR_FUTURE:
             soonest = min(soonest, core_cycle_of(gpu, event, gpu.network.khz))
     for k in range(gpu.channels):
-        event = next_in_dram(channels[k], gpu.dram.cycle + 1)
-        if event < FAR_FUTURE:
-            soonest = min(soonest, core_cycle_of(gpu, event, gpu.dram.khz))
+        in_dram = min(in_dram, gpu.channel_wake[k])
+    if in_dram < FAR_FUTURE:
+        soonest = min(soonest, core_cycle_of(gpu, max(in_dram, gpu.dram.cycle + 1), gpu.dram.khz))
     return max(soonest, gpu.cycle + 1)
 
 

@@ -105,22 +105,32 @@ COUNTERS = [
 ]  # fmt: skip
 
 
-def collect(records: Records) -> dict[str, int]:
-    """All counters as they stand; the difference of two collections is what happened in between."""
-    found: dict[str, int] = {}
-    for of in ("cores", "slices", "channels"):
-        table = getattr(records, of)
-        names, columns = _columns(of, table.dtype)
-        found |= zip(names, _words(table)[:, columns].sum(axis=0).tolist(), strict=True)
-    for counter in COUNTERS:
-        if counter.of in NETWORKS:
-            network = records.networks[NETWORKS[counter.of]]
-            kind = NetworkKind(int(network["kind"])).name.lower()
-            found[counter.name] = int(network[kind]["counters"][counter.field])
-    causes, columns = _stall_columns(records.cores.dtype)
-    stalls = _words(records.cores)[:, columns].sum(axis=(0, 1)).tolist()
-    ordered = {counter.name: found[counter.name] for counter in COUNTERS}
-    return ordered | {f"stall_{cause}": count for cause, count in zip(causes, stalls, strict=True)}
+class Tally:
+    """Reads all counters of a machine; where they stand in its records is found once."""
+
+    def __init__(self, records: Records):
+        self._tables = [(_words(table), *_columns(of, table.dtype)) for of, table in _tables(records)]
+        self._names = [counter.name for counter in COUNTERS]
+        self._causes, self._stalls = _stall_columns(records.cores.dtype)
+        self._cores = _words(records.cores)
+
+    def __call__(self) -> dict[str, int]:
+        """All counters as they stand; the difference of two readings is what happened in between."""
+        found: dict[str, int] = {}
+        for words, names, columns in self._tables:
+            found |= zip(names, words[:, columns].sum(axis=0).tolist(), strict=True)
+        ordered = {name: found[name] for name in self._names}
+        return ordered | dict(zip(self._causes, self._cores[:, self._stalls].sum(axis=(0, 1)).tolist(), strict=True))
+
+
+def _tables(records: Records) -> list[tuple[str, np.ndarray]]:
+    """The records that count something, by what they are called in COUNTERS."""
+    units = [("cores", records.cores), ("slices", records.slices), ("channels", records.channels)]
+    for of, direction in NETWORKS.items():
+        network = records.networks[direction : direction + 1]
+        kind = NetworkKind(int(network["kind"][0])).name.lower()
+        units.append((of, network[kind]["counters"]))
+    return units
 
 
 def _words(table: np.ndarray) -> np.ndarray:
@@ -137,9 +147,9 @@ def _columns(of: str, dtype: np.dtype) -> tuple[list[str], np.ndarray]:
 
 @cache
 def _stall_columns(dtype: np.dtype) -> tuple[list[str], np.ndarray]:
-    """The causes of stalls, and the words they are in: a row for each scheduler."""
+    """The counters of causes of stalls, and the words they are in: a row for each scheduler."""
     first = _word(dtype, "n_stall", 0)
-    return [cause.name.lower() for cause in Stall], first + np.arange(MAX_SCHEDULERS * N_STALLS).reshape(-1, N_STALLS)
+    return [f"stall_{cause.name.lower()}" for cause in Stall], first + np.arange(MAX_SCHEDULERS * N_STALLS).reshape(-1, N_STALLS)
 
 
 def _word(dtype: np.dtype, field: str, index: int) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 from simtlab.compiled import call_hook, compiled
 from simtlab.machine.core.core import account_for_sleep
 from simtlab.machine.core.cta_slots import has_room, move_in
+from simtlab.machine.run_ahead import is_ahead
 from simtlab.machine.state import NO_KERNEL
 
 NO_CORE = -1
@@ -20,7 +21,8 @@ def dispatch(gpu, cores):
     gpu.dispatching = 0
     for c in range(gpu.cores):
         gpu.resident[c] = cores[c].resident
-        gpu.taken[c] = 0
+        gpu.taken[c] = is_ahead(gpu, cores[c])
+        gpu.dispatching |= gpu.taken[c]  # it may have room when its time has come
     for k in range(gpu.kernels):
         kernel = gpu.kernel[k]
         if kernel.launch.next_cta < kernel.launch.n_ctas and its_turn(gpu, kernel):
@@ -54,4 +56,5 @@ def dispatch_kernel(gpu, cores, k):
         account_for_sleep(cores[c], gpu.cycle)
         move_in(gpu, cores[c], k)
         gpu.wake[c] = min(gpu.wake[c], gpu.cycle)
+        cores[c].quiet = 0
         gpu.room[c], gpu.taken[c], gpu.resident[c], gpu.dispatching = 0, 1, cores[c].resident, 1

@@ -8,7 +8,7 @@ NOTHING = -1
 
 
 def fifo_t(capacity: int) -> np.dtype:
-    """A queue record of at most `capacity` entries; `limit` is how many the configuration allows."""
+    """A queue record of at most `capacity` entries; `limit` is how many the configuration allows, and where it wraps around."""
     return np.dtype([("limit", "i8"), ("count", "i8"), ("head", "i8"), ("items", "i8", (capacity,))], align=True)
 
 
@@ -18,9 +18,8 @@ def push(queue, item):
     if queue.count >= queue.limit:
         return False
     tail = queue.head + queue.count
-    capacity = queue.items.size
-    if tail >= capacity:
-        tail -= capacity
+    if tail >= queue.limit:
+        tail -= queue.limit
     queue.items[tail] = item
     queue.count += 1
     return True
@@ -39,9 +38,9 @@ def pop(queue):
     """Take the oldest item off; the queue must not be empty."""
     item = queue.items[queue.head]
     queue.head += 1
-    if queue.head == queue.items.size:
-        queue.head = 0
     queue.count -= 1
+    if queue.head == queue.limit or queue.count == 0:
+        queue.head = 0
     return item
 
 

@@ -14,6 +14,7 @@ from simtlab.machine.core.state import N_STALLS, Stall
 from simtlab.machine.core.timing import timing_table
 from simtlab.machine.memory.l1 import forget_first_level
 from simtlab.machine.occupancy import Occupancy, occupancy, registers_of_cta, split
+from simtlab.machine.run_ahead import is_allowed
 from simtlab.machine.state import NO_KERNEL
 from simtlab.program.program import Program
 
@@ -59,6 +60,7 @@ def prepare(config: MachineConfig, records: Records, launches: Sequence[Launch])
         last_in_stream[launch.stream] = k
     gpu.kernels, gpu.finished_kernels = len(launches), 0
     gpu.dispatching, gpu.last_progress = 1, gpu.cycle
+    gpu.may_run_ahead = gpu.jump and is_allowed(gpu, [launch.program for launch in launches], config.issue.dual_issue)
     _allocate(gpu, config, launches, prepared)
     wanted = (fits.ctas * int(launch.record[0].shared_bytes) for fits, launch in zip(prepared.fits, launches, strict=True))
     l1_bytes, shared_bytes = split(config, max(wanted))
@@ -121,5 +123,5 @@ def _empty(cores: Any, config: MachineConfig, l1_bytes: int, shared_bytes: int) 
     cores["l1d"]["ways"] = l1_bytes // (config.l1d.line_bytes * config.l1d.sets)  # more memory, more ways
     forget_first_level(cores)
     cores["prefetches"]["count"], cores["replays"] = 0, 0
-    cores["next_sample"] = FAR_FUTURE
+    cores["next_sample"], cores["quiet"] = FAR_FUTURE, 0
     cores["cause"], cores["cause_place"] = Stall.EMPTY, 0

@@ -16,7 +16,7 @@ from simtlab.machine.config import MachineConfig
 from simtlab.machine.core.core import close_accounts
 from simtlab.machine.core.instruction_buffer import advance
 from simtlab.machine.core.state import Stall
-from simtlab.machine.counters import collect
+from simtlab.machine.counters import Tally
 from simtlab.machine.energy import energy, of_policy
 from simtlab.machine.intervals import Intervals
 from simtlab.machine.kernels import Launch, Prepared, prepare
@@ -92,6 +92,7 @@ class Machine:
         self.records: Records = build(self.config)
         self._own = {slot: attach(policy, self.records) for slot, policy in self.policies.items()}
         self._intervals = Intervals()
+        self._tally = Tally(self.records)
         self._unfinished = False
 
     def run(self, launches: Sequence[Launch], progress: Callable[[int], None] | None = None) -> list[TimedRun]:
@@ -112,7 +113,7 @@ class Machine:
         prepared = prepare(self.config, self.records, launches)
         for slot, policy in self.policies.items():
             self._own[slot][...] = policy.new_state(len(self._own[slot]))
-        first, before = int(gpu.cycle), collect(self.records)
+        first, before = int(gpu.cycle), self._tally()
         self._unfinished = True
         try:
             self._run_grids(launches, progress)
@@ -190,7 +191,7 @@ class Machine:
     def _counted(self) -> dict[str, int]:
         """All counters, up to and including this cycle."""
         close_accounts(self.records.cores, int(self.records.gpu[0].cycle))
-        return collect(self.records)
+        return self._tally()
 
     def intervals(self) -> dict[str, np.ndarray]:
         """What was counted in each interval since the machine was built: its last cycle, and a column for each counter."""

@@ -51,6 +51,8 @@ gpu_t = np.dtype(
         ("dram", clock_t),
         ("until", "i8"),  # where this stretch of the run ends
         ("jump", "i8"),  # skip cycles in which nothing can happen
+        ("may_run_ahead", "i8"),  # cores may, in this run
+        ("ahead", "i8"),  # the last cycle that a core has had ahead of the others
         ("outcome", "i8"),
         ("where_core", "i8"),
         ("where_slot", "i8"),
@@ -94,6 +96,8 @@ gpu_t = np.dtype(
         ("injecting", "i8", (MAX_CORES,)),  # requests each core has waiting for the network
         ("inject_turn", "i8", (MAX_CORES,)),  # per cluster: whose turn it is
         ("slice_wake", "i8", (MAX_SLICES,)),  # the next L2 cycle each slice can do something
+        ("reply_ready", "i8", (MAX_SLICES,)),  # the L2 cycle from which its oldest answer can leave
+        ("channel_wake", "i8", (MAX_SLICES,)),  # the next DRAM cycle each channel can do something
         ("map", address_map_t),
         ("conflicts", bank_conflict_t),
         ("kernel", kernel_t, (MAX_KERNELS,)),

@@ -1,4 +1,7 @@
-"""A core's cycle, in hardware order, and its sleep: a core that can do nothing is not ticked until something happens."""
+"""A core's cycle, in hardware order, and its sleep: a core that can do nothing is not ticked until something happens.
+
+While only the load/store unit has something to do, the rest of the core sleeps alone (`core.quiet`).
+"""
 
 import numpy as np
 
@@ -18,7 +21,7 @@ from simtlab.machine.memory.l1 import BY_MSHR, NOBODY, NONE, fill_constant, fill
 from simtlab.machine.request import Kind, end
 
 INSTRUCTION, CONSTANT, TEXTURE = int(Kind.INSTRUCTION), int(Kind.CONSTANT), int(Kind.TEXTURE)
-WRITE, PREFETCH = int(Kind.WRITE), int(Kind.PREFETCH)
+READ, WRITE, PREFETCH = int(Kind.READ), int(Kind.WRITE), int(Kind.PREFETCH)
 
 
 @compiled
@@ -27,16 +30,20 @@ def tick(gpu, core, requests):
     account_for_sleep(core, gpu.cycle)
     if core.next_sample <= gpu.cycle:
         sample(gpu, core)
-    take_answers(gpu, core, requests)
+    if core.responses.count > 0:
+        take_answer(gpu, core, requests)
     write_back(gpu, core)
-    if core.detail == 3:
+    if core.detail == 3 and not core.quiet:
         dispatch(core, gpu.cycle)
         read_operands(core, gpu.cycle)
     serve(gpu, core, requests)
     if core.fragments.count > 0:
         serve_textures(gpu, core, requests)
-    issue(gpu, core)
-    fetch(gpu, core, requests)
+    if core.quiet:
+        repeat_causes(core, 1)
+    else:
+        issue(gpu, core)
+        fetch(gpu, core, requests)
     core.ticked = gpu.cycle
     core.occupied_warp_cycles += count_bits(core.occupied)
     fall_asleep(gpu, core)
@@ -48,13 +55,19 @@ def account_for_sleep(core, cycle):
     slept = cycle - core.ticked - 1
     if slept <= 0:
         return
-    for scheduler in range(core.schedulers):
-        count_cause(core, scheduler, slept)
-    core.n_activity[core.activity] += slept
+    repeat_causes(core, slept)
     if core.ldst_blocked != NONE:
         core.l1_fail[core.ldst_blocked] += slept
     core.occupied_warp_cycles += slept * count_bits(core.occupied)
     core.ticked = cycle - 1
+
+
+@compiled
+def repeat_causes(core, cycles):
+    """Nothing has changed for the schedulers: so many cycles more have the causes of the one before."""
+    for scheduler in range(core.schedulers):
+        count_cause(core, scheduler, cycles)
+    core.n_activity[core.activity] += cycles
 
 
 @compiled
@@ -76,12 +89,16 @@ def fall_asleep(gpu, core):
     gpu.wake[core.number] = gpu.cycle + 1
     if gpu.jump == 0 or core.moved == gpu.cycle or core.responses.count > 0:
         return
-    for scheduler in range(core.schedulers):
-        cause = core.cause[scheduler]
-        if cause in (ISSUED, MATH_PIPE_THROTTLE, MIO_THROTTLE, DISPATCH, REPLAY):
+    if not core.quiet:
+        held = False
+        for scheduler in range(core.schedulers):
+            cause = core.cause[scheduler]
+            if cause in (ISSUED, MATH_PIPE_THROTTLE, MIO_THROTTLE, DISPATCH, REPLAY):
+                return
+            held = held or cause == NOT_SELECTED
+        if held and not gpu.patient:
             return
-        if cause == NOT_SELECTED and not gpu.patient:
-            return
+        core.quiet = not held and core.fragments.count == 0
     gpu.wake[core.number] = min(next_planned(core, gpu.cycle + 1), core.next_sample)
 
 
@@ -95,20 +112,22 @@ def sample(gpu, core):
     if allowed != core.cta_limit:
         core.cta_limit = allowed
         core.moved = gpu.cycle
+        core.quiet = 0
         gpu.dispatching = 1
         pause_beyond_limit(core)
 
 
 @compiled
-def take_answers(gpu, core, requests):
-    """One answer from memory a cycle goes where it is waited for."""
-    if core.responses.count == 0:
-        return
+def take_answer(gpu, core, requests):
+    """The oldest answer from memory goes where it is waited for; one a cycle."""
     number = pop(core.responses)
     core.moved = gpu.cycle
     request = requests.entry[number]
     request.returned = gpu.cycle
+    core.outstanding -= 1
     gpu.last_progress = gpu.cycle
+    if request.kind != READ:
+        core.quiet = 0
     if request.kind == WRITE:
         acknowledge(gpu, core, request.warp)
     elif request.kind == INSTRUCTION:

@@ -4,7 +4,7 @@ import numpy as np
 
 from simtlab.compiled import compiled
 from simtlab.machine.core.cta_slots import leave_if_drained
-from simtlab.machine.core.inflight import free_op, plan, take_planned
+from simtlab.machine.core.inflight import free_op, is_planned, plan, take_planned
 from simtlab.machine.core.ldst import count_load, offer
 from simtlab.machine.core.operand_collector import bank_of, leave
 from simtlab.machine.core.scoreboard import bit_of, check, clear_hazards, release
@@ -91,9 +91,11 @@ def operands_are_read(core, w):
 def write_back(gpu, core):
     """Results planned for this cycle are written; two of one bank wait for each other."""
     cycle = gpu.cycle
+    if not is_planned(core, cycle):
+        return
+    core.moved = cycle
+    core.quiet = 0
     number = take_planned(core, cycle)
-    if number != NOTHING:
-        core.moved = cycle
     while number != NOTHING:
         following = core.ops[number].next
         op = core.ops[number]

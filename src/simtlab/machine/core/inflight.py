@@ -70,10 +70,16 @@ def next_planned(core, cycle):
 
 
 @compiled
+def is_planned(core, cycle):
+    """Whether a cycle has results planned."""
+    return core.wheel[cycle % WHEEL] != NOTHING
+
+
+@compiled
 def take_planned(core, cycle):
     """The list of results planned for a cycle, first planned first; the wheel forgets it."""
     place = cycle % WHEEL
-    number, first = core.wheel[place], np.int64(NOTHING)
+    number, first = np.int64(core.wheel[place]), np.int64(NOTHING)
     while number != NOTHING:  # the list was built backwards
         following = core.ops[number].next
         core.ops[number].next = first

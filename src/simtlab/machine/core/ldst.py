@@ -61,6 +61,7 @@ def leave_if_served(gpu, core, number):
         return
     pop(core.ldst_queue)
     core.moved = gpu.cycle
+    core.quiet = 0
     op.state = WAITING
     if op.outstanding == 0:
         finish(gpu, core, number)
@@ -82,6 +83,7 @@ def replay(core, op):
     """Where instructions are replayed (BOOK 3.3.2), each pass after the first takes an issue slot of its scheduler."""
     if core.replay:
         core.replays[op.slot % core.schedulers] += 1
+        core.quiet = 0
 
 
 @compiled

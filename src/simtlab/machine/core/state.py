@@ -227,6 +227,7 @@ core_t = np.dtype(
         ("ticked", "i8"),  # the last cycle accounted for
         ("fetch_turn", "i8", (MAX_SUB_CORES,)),
         ("moved", "i8"),  # the last cycle in which anything went on in the core
+        ("quiet", "i8"),  # nothing has changed that issue, fetch or the collectors look at since they last found nothing to do
         ("issue_cycles", "i8"),  # a warp of 32 threads on a narrow SIMD takes several cycles to issue
         ("scheduler_free", "i8", (MAX_SCHEDULERS,)),
         ("cause", "i8", (MAX_SCHEDULERS,)),  # what each scheduler did in the last cycle, and for which instruction
@@ -261,7 +262,7 @@ core_t = np.dtype(
         ("slots", slot_t, (MAX_WARPS,)),
         ("ops", op_t, (MAX_OPS,)),
         ("free_op", "i8"),
-        ("wheel", "i8", (WHEEL,)),
+        ("wheel", "i2", (WHEEL,)),
         ("wheel_used", "u8", (WHEEL // 64,)),
         ("collector", collector_t, (MAX_COLLECTORS,)),
         ("collector_pool", "i8", (MAX_COLLECTORS,)),
@@ -315,6 +316,7 @@ core_t = np.dtype(
         # load/store unit and first-level memory
         ("ldst_queue", fifo_t(64)),
         ("wants_room", "i8"),  # something waits for room in the queue to the network
+        ("outstanding", "i8"),  # requests that will be answered and were not yet
         ("ldst_blocked", "i8"),  # why the head cannot go on, a Failure
         ("inject", fifo_t(256)),
         ("responses", fifo_t(1024)),

@@ -11,6 +11,7 @@ import numpy as np
 from simtlab.compiled import call_hook, compiled
 
 NO_WAY = -1
+EMPTY = -1
 
 
 class LineState(IntEnum):
@@ -24,14 +25,14 @@ line_t = np.dtype(
     [
         ("tag", "i8"),
         ("state", "i8"),
+        ("used", "i8"),
+        ("filled", "i8"),
+        ("asked", "i8"),  # when the prefetch was foreseen that brought it
         ("sectors", "u4"),  # valid 32-byte sectors
         ("pending", "u4"),  # sectors on their way
         ("dirty", "u4"),
-        ("used", "i8"),
-        ("filled", "i8"),
-        ("prefetched", "i8"),  # a prefetch brought it and no demand has used it yet
-        ("asked", "i8"),  # when that prefetch was foreseen
-        ("locked", "i8"),  # loads that waited for it and have not read it yet
+        ("prefetched", "i4"),  # a prefetch brought it and no demand has used it yet
+        ("locked", "i4"),  # loads that waited for it and have not read it yet
     ],
     align=True,
 )
@@ -64,6 +65,7 @@ def cache_t(max_lines: int) -> np.dtype:
             ("victim_hook", "i8"),  # address of the replacement policy's hook, or 0
             ("own", "i8"),
             ("first_line", "i8"),  # host address of the lines
+            ("tags", "i8", (max_lines,)),  # of the lines that hold something, side by side to be compared; else EMPTY
             ("line", line_t, (max_lines,)),
         ],
         align=True,
@@ -109,7 +111,7 @@ def probe(cache, address):
     tag = address >> cache.line_shift
     first = set_of(cache, address) * cache.ways
     for way in range(first, first + cache.ways):
-        if cache.line[way].tag == tag and cache.line[way].state != INVALID:
+        if cache.tags[way] == tag:
             return way
     return NO_WAY
 
@@ -163,6 +165,7 @@ def reserve(cache, way, address, sectors):
     """Take a line for a miss; its old contents are gone (the caller has seen to a dirty one)."""
     line = cache.line[way]
     line.tag = address >> cache.line_shift
+    cache.tags[way] = line.tag
     line.state = RESERVED
     line.sectors = np.uint32(0)
     line.pending = sectors
@@ -187,6 +190,7 @@ def fill(cache, way, sectors):
 def invalidate(cache, way):
     line = cache.line[way]
     line.state = INVALID
+    cache.tags[way] = EMPTY
     line.sectors, line.pending, line.dirty = np.uint32(0), np.uint32(0), np.uint32(0)
     cache.unused_evicted += line.prefetched
     line.prefetched = 0
@@ -198,5 +202,5 @@ def forget_all(cache):
     for way in range(cache.sets * cache.ways):
         cache.line[way].prefetched = 0
         invalidate(cache, way)
-        cache.line[way].tag, cache.line[way].locked = -1, 0
+        cache.line[way].tag, cache.line[way].locked = EMPTY, 0
     cache.clock = 0

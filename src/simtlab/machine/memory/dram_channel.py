@@ -33,6 +33,7 @@ MAX_BANKS = 32
 MAX_QUEUE = 256  # requests waiting in the scheduler
 MAX_RETURNS = 256  # requests whose data is moving or waits to be taken, in each direction
 FAR_FUTURE = 1 << 62  # the cycle of what will not happen unless something else does
+NEVER = -1
 NO_ROW = -1  # a precharged bank
 NO_GROUP = MAX_BANKS  # a group that is always free, for commands that no group holds up
 NO_TURN = 1 << 60  # the rank of a bank with nothing to do
@@ -152,6 +153,8 @@ channel_t = np.dtype(
         ("choose_hook", "i8"),  # address of its hook; 0: the scheduler above
         # state
         ("wake", "i8"),  # nothing can be sent before this cycle
+        ("foreseen", "i8"),  # the queue position whose command would go out next,
+        ("foreseen_at", "i8"),  # and when; NEVER: not known
         ("command_ready", "i8"),  # one command a cycle
         ("ready", "i8", (4,)),  # the first cycle that the channel as a whole allows each command
         ("group_ready", "i8", (MAX_BANKS + 1,)),  # … that a bank group allows a column access
@@ -229,7 +232,7 @@ def _empty(channel: Any, bank_groups: int) -> None:
     entries["next"][-1] = NOTHING
     channel["leaving"]["limit"] = 2 * MAX_RETURNS
     channel.next_done = FAR_FUTURE
-    channel.wake = FAR_FUTURE
+    channel.wake, channel.foreseen_at = FAR_FUTURE, NEVER
 
 
 def _checked(timing: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import numpy as np
 from simtlab.compiled import call_hook, compiled
 from simtlab.machine.fifo import NOTHING
 from simtlab.machine.memory.bank import COLUMN_READ, READ, WRITE, needed
-from simtlab.machine.memory.dram_channel import FAR_FUTURE, NO_GROUP, NO_ROW, NO_TURN, Scheduler
+from simtlab.machine.memory.dram_channel import FAR_FUTURE, NEVER, NO_GROUP, NO_ROW, NO_TURN, Scheduler
 
 FCFS = int(Scheduler.FCFS)
 NO_BANK = -1
@@ -64,6 +64,7 @@ def nominate(channel, number, cycle):
     """Settle anew what a bank does next; needed after its row or its list changed."""
     bank = channel.banks[number]
     nominee = channel.nominees[number]
+    channel.foreseen_at = NEVER
     position = next_of_bank(channel, bank, cycle)
     nominee.position = position
     if position == NOTHING:
@@ -131,7 +132,7 @@ def ready_at(channel, nominee):
 
 
 @compiled
-def choose(channel, requests, cycle):
+def choose(channel, cycle):
     """The queue position of the request whose next command goes out in this cycle, or NOTHING."""
     if channel.choose_hook != 0:
         return choose_by_policy(channel, cycle)
@@ -164,14 +165,20 @@ def choose_by_policy(channel, cycle):
 
 @compiled
 def earliest_command(channel, cycle):
-    """The first cycle from `cycle` on at which `choose` could find something, if nothing else happens."""
+    """The first cycle from `cycle` on at which `choose` could find something, if nothing else happens. What it would find then
+    is noted, until a bank's nominee changes."""
     if turn_is_due(channel, cycle):
         return cycle
-    earliest = FAR_FUTURE
+    earliest, lowest, chosen = FAR_FUTURE, NO_TURN, np.int64(NOTHING)
     for number in range(channel.n_banks):
-        earliest = min(earliest, ready_at(channel, channel.nominees[number]))
-        if earliest <= cycle:
-            return cycle
+        nominee = channel.nominees[number]
+        ready = max(ready_at(channel, nominee), cycle)
+        is_next = ready < earliest or (ready == earliest and nominee.rank < lowest)
+        chosen = nominee.position if is_next else chosen
+        lowest = nominee.rank if is_next else lowest
+        earliest = min(earliest, ready)
+    if channel.choose_hook == 0 and earliest < FAR_FUTURE:
+        channel.foreseen, channel.foreseen_at = chosen, earliest
     if channel.age_limit_cycles > 0:
         earliest = min(earliest, next_deadline(channel, cycle))
     return earliest

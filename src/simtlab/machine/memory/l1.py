@@ -57,6 +57,7 @@ def send(gpu, core, requests, kind, address, size, token, number):
     request.destination = request.slice
     carries = size if kind == WRITE or kind == WRITE_BACK or kind == ATOMIC else 0
     request.flits = (gpu.header_bytes + carries + gpu.flit_bytes - 1) // gpu.flit_bytes
+    core.outstanding += kind != WRITE_BACK
     push(core.inject, made)
     gpu.injecting[core.number] += 1
 

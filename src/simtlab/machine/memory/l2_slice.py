@@ -11,6 +11,7 @@ from simtlab.machine.fifo import NOTHING, front, is_full, pop, push
 from simtlab.machine.memory import mshr as table
 from simtlab.machine.memory.address_map import locate
 from simtlab.machine.memory.cache import DIRTY, NO_WAY, fill, probe, reserve, sector_of, touch, victim
+from simtlab.machine.memory.dram import next_event as next_in_dram
 from simtlab.machine.memory.dram import offer
 from simtlab.machine.memory.l1 import sector_bit
 from simtlab.machine.request import Kind, create, end
@@ -29,27 +30,29 @@ def tick(gpu, slice, channel, requests):
     if slice.blocked:
         slice.stalls += gpu.l2.cycle - slice.ticked - 1  # cycles slept through
     slice.ticked = gpu.l2.cycle
-    moved = take_data(gpu, slice, requests)
-    moved = serve(gpu, slice, requests) or moved
-    moved = feed_dram(gpu, slice, channel, requests) or moved
-    gpu.slice_wake[slice.number] = next_wake(gpu, slice, requests, moved)
+    if slice.filling != NOT_FILLING or slice.fills.count > 0:
+        take_data(gpu, slice, requests)
+    serve(gpu, slice, requests)
+    fed = feed_dram(gpu, slice, channel, requests)
+    gpu.slice_wake[slice.number] = next_wake(gpu, slice, requests, fed)
 
 
 @compiled
-def next_wake(gpu, slice, requests, moved):
+def next_wake(gpu, slice, requests, fed):
     """The next L2 cycle in which the slice can do something by itself. Room in the output queue or at the memory
     controller, data and new requests wake it."""
     now = gpu.l2.cycle
-    has_data = slice.fills.count > 0 or slice.filling != NOT_FILLING
     if gpu.jump == 0:
-        return now + 1 if has_data or slice.input.count + slice.to_dram.count > 0 else FAR_FUTURE
-    if moved or requests.free == NOTHING:
+        is_idle = slice.filling == NOT_FILLING and slice.fills.count + slice.input.count + slice.to_dram.count == 0
+        return FAR_FUTURE if is_idle else now + 1
+    has_data = slice.fills.count > 0 if slice.filling == NOT_FILLING else not is_full(slice.output)
+    if has_data or requests.free == NOTHING or (fed and slice.blocked):
         return now + 1
     wake = FAR_FUTURE
-    if slice.input.count > 0 and requests.entry[front(slice.input)].ready > now:
-        wake = requests.entry[front(slice.input)].ready
-    if slice.to_dram.count > 0 and requests.entry[front(slice.to_dram)].ready > now:
-        wake = min(wake, requests.entry[front(slice.to_dram)].ready)
+    if slice.input.count > 0 and not slice.blocked:
+        wake = max(requests.entry[front(slice.input)].ready, now + 1)
+    if slice.to_dram.count > 0 and not slice.refused:
+        wake = min(wake, max(requests.entry[front(slice.to_dram)].ready, now + 1))
     return wake
 
 
@@ -83,11 +86,7 @@ def sectors_of(cache, address, size):
 def take_data(gpu, slice, requests):
     """Sectors have come from DRAM: fill them, and answer one of those who wait for it each cycle."""
     if slice.filling == NOT_FILLING:
-        number = front(slice.fills)
-        if number == NOTHING:
-            return False
-        pop(slice.fills)
-        request = requests.entry[number]
+        request = requests.entry[pop(slice.fills)]
         request.in_dram += gpu.cycle
         address = sector_of(slice.cache, request.address)
         slice.filling = find_entry(slice.mshr, address)
@@ -95,7 +94,7 @@ def take_data(gpu, slice, requests):
         if way != NO_WAY:
             fill(slice.cache, way, sectors_of(slice.cache, address, request.bytes))
     if is_full(slice.output):
-        return False
+        return
     waiter = take_waiter(slice.mshr, slice.filling)
     if waiter != NOBODY:
         touch_for(slice, requests.entry[waiter])
@@ -103,7 +102,6 @@ def take_data(gpu, slice, requests):
     if slice.mshr.entry[slice.filling].first == NOBODY:
         release(slice.mshr, slice.filling)
         slice.filling = NOT_FILLING
-    return True
 
 
 @compiled
@@ -129,16 +127,18 @@ def answer(gpu, slice, requests, number):
     request = requests.entry[number]
     request.is_reply = 1
     request.ready = gpu.l2.cycle + slice.cache.hit_latency
+    if slice.output.count == 0:
+        gpu.reply_ready[slice.number] = request.ready
     push(slice.output, number)
 
 
 @compiled
 def serve(gpu, slice, requests):
-    """Look at the oldest request; what it needs and cannot get now, it waits for. True if it was served."""
+    """Look at the oldest request; what it needs and cannot get now, it waits for."""
     number = front(slice.input)
     slice.blocked = 0
     if number == NOTHING or requests.entry[number].ready > gpu.l2.cycle:
-        return False
+        return
     request = requests.entry[number]
     if is_full(slice.output):
         served = False
@@ -152,7 +152,6 @@ def serve(gpu, slice, requests):
     else:
         slice.stalls += 1
         slice.blocked = 1
-    return served
 
 
 @compiled
@@ -253,5 +252,6 @@ def feed_dram(gpu, slice, channel, requests):
     if not offer(channel, requests, number, gpu.dram.cycle):
         slice.refused = 1
         return False
+    gpu.channel_wake[slice.channel] = next_in_dram(channel, gpu.dram.cycle)
     pop(slice.to_dram)
     return True

@@ -32,10 +32,10 @@ mshr_t = np.dtype(
         ("merges", "i8"),
         ("used", "i8"),
         ("free_waiter", "i8"),
-        ("slot", "i8", (512,)),  # hash table of entry numbers, open addressing
+        ("slot", "i2", (512,)),  # hash table of entry numbers, open addressing
         ("entry", entry_t, (MAX_ENTRIES,)),
         ("waiter", waiter_t, (MAX_WAITERS,)),
-        ("free_entry", "i8", (MAX_ENTRIES,)),
+        ("free_entry", "i2", (MAX_ENTRIES,)),
     ],
     align=True,
 )
@@ -65,7 +65,7 @@ def find(mshr, address):
     """The entry for a line, or NO_ENTRY."""
     k = home(address)
     while mshr.slot[k] != EMPTY_SLOT:
-        number = mshr.slot[k]
+        number = np.int64(mshr.slot[k])
         if mshr.entry[number].address == address:
             return number
         k = (k + 1) & 511
@@ -85,7 +85,7 @@ def can_merge(mshr, number):
 @compiled
 def allocate(mshr, address, way):
     """A new entry for a line; there must be room."""
-    number = mshr.free_entry[mshr.used]
+    number = np.int64(mshr.free_entry[mshr.used])
     mshr.used += 1
     entry = mshr.entry[number]
     entry.address, entry.way, entry.waiting, entry.prefetch = address, way, 0, 0

@@ -25,8 +25,8 @@ from simtlab.machine.fifo import NOTHING
 from simtlab.machine.network.alarm import alarm_t, find_due, quiet, set_alarm, wake_at
 from simtlab.machine.network.arbiter import words_for
 from simtlab.machine.network.contest import contest_t
-from simtlab.machine.network.ejection import arrivals_t, complete, next_arrival, release, room
-from simtlab.machine.network.packet import MAX_BUFFER_FLITS, MAX_PORTS, SETTINGS_FIELDS, apply_settings, counters_t
+from simtlab.machine.network.ejection import arrivals_t, first_in, next_arrival, next_complete, release, room
+from simtlab.machine.network.packet import FAR_FUTURE, MAX_BUFFER_FLITS, MAX_PORTS, SETTINGS_FIELDS, apply_settings, counters_t
 from simtlab.machine.network.switch import (
     NEVER,
     accept,
@@ -48,6 +48,7 @@ crossbar_t = np.dtype(
         ("offered", "i4", (MAX_PORTS,)),  # inputs with offers in this tick
         ("offered_count", "i4"),
         ("arrivals", arrivals_t),
+        ("complete_at", "i8", (MAX_PORTS,)),  # when the oldest packet of each destination is complete, or FAR_FUTURE
         ("counters", counters_t),
         ("contest", contest_t),
         ("input", input_t, (MAX_PORTS,)),
@@ -69,6 +70,7 @@ def configure(network: np.record, settings: dict) -> None:
     apply_settings(network, settings)
     quiet(network["alarm"])
     network["input"]["turn"] = network["virtual_channels"] - 1
+    network["complete_at"] = FAR_FUTURE
     output = network["output"]
     output["vc"] = np.arange(MAX_PORTS) % network["virtual_channels"]
     output["turn"] = network["sources"] - 1
@@ -131,7 +133,9 @@ def tick(network, cycle):
 @compiled
 def receive(network, destination):
     """The next packet that has completely arrived at a destination, or NOTHING; it stays there until taken."""
-    return complete(network.output[destination].ejection, network.alarm.now)
+    if network.complete_at[destination] > network.alarm.now:
+        return np.int32(NOTHING)
+    return first_in(network.output[destination].ejection)
 
 
 @compiled
@@ -142,9 +146,10 @@ def take(network, destination):
     """
     output = network.output[destination]
     number = release(output.ejection)
+    network.complete_at[destination] = next_complete(output.ejection)
     if output.wanted_count > 0 and output.granted == 0:
         wake_at(network.alarm, destination, network.alarm.now + 1)
-    if complete(output.ejection, network.alarm.now) != NOTHING:
+    if network.complete_at[destination] <= network.alarm.now:
         network.alarm.first = min(network.alarm.first, network.alarm.now + 1)
     return number
 

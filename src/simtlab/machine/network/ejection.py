@@ -52,6 +52,18 @@ def complete(ejection, cycle):
 
 
 @compiled
+def first_in(ejection):
+    """The oldest packet; there must be one."""
+    return ejection.number[ejection.head]
+
+
+@compiled
+def next_complete(ejection):
+    """The cycle at which the oldest packet is complete, or FAR_FUTURE."""
+    return ejection.arrives[ejection.head] if ejection.count > 0 else FAR_FUTURE
+
+
+@compiled
 def release(ejection):
     """Take the oldest packet off; its flits' places are free again."""
     number = ejection.number[ejection.head]

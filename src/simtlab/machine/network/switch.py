@@ -212,6 +212,7 @@ def end_packet(network, destination, cycle):
 def deliver(network, packet, arrives):
     """The last flit of a packet is on the channel to its destination port."""
     expect(network.output[packet.destination].ejection, packet.number, packet.flits, arrives)
+    network.complete_at[packet.destination] = min(network.complete_at[packet.destination], arrives)
     announce(network.arrivals, arrives)
     unloaded = network.routing_delay_cycles + network.channel_latency_cycles + packet.flits - 1
     network.counters.delivered += 1

@@ -1,0 +1,55 @@
+"""Running ahead: a core that nothing outside can reach goes on by itself for some cycles, with its state in the host's cache.
+
+What the others see stays in order. The core stops when a request leaves it, when a CTA ends, and before any of its warps
+could issue a memory instruction, for that reads or writes what other cores share. Until the clock has caught up, the network
+leaves its requests where they are and no CTA moves in.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from simtlab.compiled import compiled
+from simtlab.execute.state import Outcome
+from simtlab.machine.core.core import tick
+from simtlab.machine.core.state import Unit
+from simtlab.program.action import Action
+
+SPENT = int(Outcome.SPENT)
+LDST, TEX = int(Unit.LDST), int(Unit.TEX)
+MOST_CYCLES = 64
+CALLS_HOST = {Action.SERVICE, Action.TRAP}
+
+
+def is_allowed(gpu: Any, programs: Sequence[Any], dual_issue: bool) -> bool:
+    """Whether cores may: nothing but memory instructions and the end of a CTA may concern anybody else."""
+    calls_host = any(instruction.action in CALLS_HOST for program in programs for instruction in program.code)
+    return len(programs) == 1 and not calls_host and not dual_issue and gpu.hooks.divergence_first == 0
+
+
+@compiled
+def run_ahead(gpu, core, requests):
+    """Go on with a core as far as it concerns nobody else."""
+    now = gpu.cycle
+    last = min(now + MOST_CYCLES, gpu.until, core.next_sample - 1)
+    while gpu.wake[core.number] <= last and is_alone(gpu, core):
+        gpu.cycle = gpu.wake[core.number]
+        tick(gpu, core, requests)
+    gpu.ahead = max(gpu.ahead, gpu.cycle)
+    gpu.cycle = now
+
+
+@compiled
+def is_alone(gpu, core):
+    """Whether a core's next cycle cannot depend on, or matter to, anything outside."""
+    if core.outstanding > 0 or gpu.injecting[core.number] > 0 or gpu.dispatching or gpu.outcome != SPENT:
+        return False
+    to_memory = core.unit_of_head[LDST] | core.unit_of_head[TEX]
+    return np.uint64(core.occupied & core.buffered & to_memory) == 0
+
+
+@compiled
+def is_ahead(gpu, core):
+    """Whether a core has had this cycle already, before it comes."""
+    return core.ticked >= gpu.cycle
