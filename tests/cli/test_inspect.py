@@ -40,11 +40,23 @@ def test_saxpy_meets_again_at_its_last_block():
     ]
     assert (kernel["static_shared_bytes"], kernel["local_bytes"]) == (0, 0)
     [function] = kernel["functions"]
-    assert 0 < function["most_live_registers"] <= kernel["registers"]
+    assert 0 < function["most_live_registers"] <= kernel["own_registers"]
     entry, body, end = function["blocks"]
     assert (sorted(entry["successors"]), entry["immediate_dominator"], entry["reconvergence"]) == ([1, 2], None, 2)
     assert (body["successors"], body["dominators"], body["reconvergence"]) == ([2], [0, 1], 2)
     assert (end["successors"], end["dominators"], end["reconvergence"]) == ([], [0, 2], None)
+
+
+def test_both_register_counts_are_there_and_it_says_which_one_decides(write):
+    [kernel] = inspected(SAXPY)
+    assert kernel["registers_from"] == "ptxas for sm_75"
+    told = f"{kernel['registers']} a thread, by ptxas for sm_75; simtlab's own allocation has {kernel['own_registers']}"
+    assert f"registers      {told}\n" in invoke("inspect", SAXPY).stdout
+    path = write("empty.ptx", ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry k() { ret; }")
+    [kernel] = inspected(path)
+    assert (kernel["registers"], kernel["own_registers"]) == (0, 0)
+    assert kernel["registers_from"] == "simtlab (the kernel came as PTX)"
+    assert "registers      0 a thread, by simtlab (the kernel came as PTX)\n" in invoke("inspect", path).stdout
 
 
 def test_every_ptx_instruction_knows_its_cuda_line():
@@ -70,7 +82,7 @@ def test_functions_shared_memory_and_several_kernels(write):
     assert (loop["name"], other["name"]) == ("loop", "other")
     assert loop["static_shared_bytes"] == 128
     assert [f["name"] for f in loop["functions"]] == ["loop", "_Z5twicei"]
-    assert loop["registers"] == sum(f["registers"] for f in loop["functions"])
+    assert loop["own_registers"] == sum(f["registers"] for f in loop["functions"])
     assert len(other["functions"][0]["blocks"]) == 1
     text = invoke("inspect", path).stdout
     assert "function _Z5twicei: " in text

@@ -53,6 +53,8 @@ def test_json_is_one_object_with_everything():
     assert (found["grid"], found["block"]) == ([4, 1, 1], [256, 1, 1])
     assert found["instructions"] == 640
     assert found["registers"] > 0
+    assert found["own_registers"] > 0
+    assert found["registers_from"] == "ptxas for sm_75"
     assert found["seconds"] > 0
     assert found["million_instructions_per_second"] == pytest.approx(640 / found["seconds"] / 1e6)
     assert found["printed"] == ""

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from simtlab.errors import SimtlabError
+from simtlab.lab import sources
 from simtlab.lab.carry_out import carry_out
 from simtlab.lab.experiment import Experiment
 from simtlab.lab.machines import MachineChoice
@@ -40,6 +41,22 @@ def test_what_is_left_out_and_what_is_said_to_be_usual_are_the_same():
 )  # fmt: skip
 def test_every_choice_is_part_of_the_key(other):
     assert other.key != experiment().key
+
+
+def test_the_cuda_compiler_is_part_of_the_key(monkeypatch):
+    """PTX and register counts come from it, and with them how many CTAs fit in a core."""
+    before = experiment().key
+    monkeypatch.setattr(sources, "compiler_version", lambda: "13.0.1")
+    sources.simulator_digest.cache_clear()
+    after = experiment().key
+    sources.simulator_digest.cache_clear()
+    assert after != before
+
+
+def test_a_result_says_whose_register_count_decided(program):
+    record = carry_out(experiment(program, changes={"core.cores": 1}))
+    assert {row["registers_from"] for row in record.occupancy} == {"ptxas for sm_75"}
+    assert all(row["registers"] > 0 for row in record.occupancy)
 
 
 def test_a_machine_file_counts_by_its_values(tmp_path):

@@ -50,6 +50,9 @@ def test_a_run_as_json():
     (launch,) = found["launches"]
     assert (launch["grid"], launch["block"]) == ([3, 3, 1], [16, 16, 1])
     assert launch["instructions"] == found["instructions"]
+    (kernel,) = found["kernels"]
+    assert (kernel["kernel"], kernel["registers_from"], kernel["shared_bytes"]) == ("matrixMul", "ptxas for sm_75", 2048)
+    assert kernel["registers"] > kernel["own_registers"] > 0
 
 
 def test_a_run_on_a_file_of_the_users(tmp_path):

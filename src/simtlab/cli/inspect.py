@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simtlab.cli.source import check_source, choose_kernel, open_module, short_names
+from simtlab.cli.source import check_source, choose_kernel, open_module, registers_in_words, short_names
 from simtlab.cli.tables import show_facts, show_table
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ class PtxView:
 
 @dataclass(frozen=True)
 class FunctionView:
+    """A function; its registers are simtlab's own allocation, for ptxas counts whole kernels."""
+
     name: str
     registers: int
     most_live_registers: int
@@ -62,12 +64,17 @@ class FunctionView:
 
 @dataclass(frozen=True)
 class KernelView:
-    """A kernel; its own function comes first among the functions it can reach."""
+    """A kernel; its own function comes first among the functions it can reach.
+
+    `registers` decide how many CTAs fit in a core; `registers_from` says whose count they are.
+    """
 
     name: str
     full_name: str
     parameters: list[ParameterView]
     registers: int
+    registers_from: str
+    own_registers: int
     static_shared_bytes: int
     local_bytes: int
     recursive: bool
@@ -96,8 +103,8 @@ def view_kernel(name: str | None, kernel: Kernel) -> KernelView:
     ]  # fmt: skip
     text = program.module.text
     return KernelView(
-        name or kernel.name, kernel.name, parameters, kernel.registers, kernel.shared_bytes,
-        program.depth.local_bytes, program.depth.recursive,
+        name or kernel.name, kernel.name, parameters, program.registers, program.registers_from, program.own_registers,
+        kernel.shared_bytes, program.depth.local_bytes, program.depth.recursive,
         [view_function(code, text) for code in program.functions.values()],
     )  # fmt: skip
 
@@ -189,7 +196,7 @@ def show_kernel(console: Console, kernel: KernelView) -> None:
     if kernel.full_name != kernel.name:
         facts.append(("in the PTX", kernel.full_name))
     facts += [
-        ("registers", f"{kernel.registers} a thread"),
+        ("registers", registers_in_words(kernel.registers, kernel.registers_from, kernel.own_registers)),
         ("live at once", f"{kernel.functions[0].most_live_registers} registers at most"),
         ("static shared", f"{kernel.static_shared_bytes} bytes a block"),
         ("local", f"{kernel.local_bytes} bytes a thread{recursive}"),

@@ -117,13 +117,18 @@ class OneResult:
     def show(self, console: Console) -> None:
         facts = [("key", self.result.key), *((name, str(value)) for name, value in self.result.choices.items())]
         facts += [(name, shown(self.result.plain[name])) for name in ("ipc", "launches", "seconds", "host", "finished", "version")]
-        facts += [("occupancy", f"{row['kernel']}: {row['ctas']} a core, limited by {row['limited_by']}")
-                  for row in self.result.occupancy]  # fmt: skip
+        facts += [("occupancy", occupancy(row)) for row in self.result.occupancy]
         facts.append(("tables", f"{', '.join(self.tables)} (--table NAME shows one)"))
         show_facts(console, facts)
         console.print()
         rows = [[name, shown(value), *self.meanings.get(name, ("", ""))] for name, value in self.result.counters.items()]
         show_table(console, ["counter", "value", "unit", "meaning"], rows, right=(1,))
+
+
+def occupancy(row: Mapping[str, Any]) -> str:
+    """How many CTAs fit; results of earlier versions do not say whose register count decided it."""
+    registers = f"; {row['registers']} registers a thread, by {row['registers_from']}" if "registers" in row else ""
+    return f"{row['kernel']}: {row['ctas']} a core, limited by {row['limited_by']}{registers}"
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import numpy as np
 from simtlab.cli.answer import BadInput, Stopped
 from simtlab.cli.plan import LaunchPlan, Plan
 from simtlab.cli.progress import make_ready, show_cycles
-from simtlab.cli.source import check_source, choose_kernel, open_module
+from simtlab.cli.source import check_source, choose_kernel, open_module, registers_in_words
 from simtlab.cli.tables import show_facts, show_table
 from simtlab.cli.timing import Timing
 from simtlab.cli.values import type_and_shape
@@ -37,6 +37,8 @@ class Launched:
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     registers: int
+    registers_from: str
+    own_registers: int
     static_shared_bytes: int
     dynamic_shared_bytes: int
     repeat: int
@@ -157,7 +159,9 @@ def summary(
         kernel=asked.kernel or plain_name(kernel.name),
         grid=triple(asked.grid, "grid", MAX_GRID),
         block=triple(asked.block, "block", MAX_BLOCK),
-        registers=kernel.registers,
+        registers=kernel.program.registers,
+        registers_from=kernel.program.registers_from,
+        own_registers=kernel.program.own_registers,
         static_shared_bytes=kernel.shared_bytes,
         dynamic_shared_bytes=asked.shared,
         repeat=len(runs) + (stop is not None),
@@ -238,7 +242,7 @@ class RunAnswer:
             ("kernel", done.kernel),
             ("grid", _size(done.grid)),
             ("block", _size(done.block)),
-            ("registers", f"{done.registers} a thread"),
+            ("registers", registers_in_words(done.registers, done.registers_from, done.own_registers)),
             ("shared memory", _shared(done)),
             ("warp instructions", f"{done.instructions:,}"),
             ("seconds", f"{done.seconds:.3g}"),

@@ -47,6 +47,12 @@ def choose_kernel(module: Module, name: str | None, path: Path) -> Kernel:
     raise BadInput(f"{path} has {len(module.kernels)} kernels, so one must be named: {known}")
 
 
+def registers_in_words(registers: int, source: str, own: int) -> str:
+    """The count that decides how many CTAs fit in a core, and simtlab's own where that is another one."""
+    beside = "" if source.startswith("simtlab") else f"; simtlab's own allocation has {own}"
+    return f"{registers} a thread, by {source}{beside}"
+
+
 def short_names(module: Module) -> list[str]:
     """Names that `--kernel` takes: the C++ name where it is enough, else the one in the PTX."""
     from simtlab.host.module import plain_name

@@ -110,6 +110,8 @@ class WorkloadAnswer:
     seconds: float
 
     def as_json(self) -> dict[str, Any]:
+        from simtlab.workloads.measured import shapes
+
         run, timing = self.run, self.timing
         launches = [
             {"kernel": launch.kernel, "grid": launch.grid, "block": launch.block, "instructions": launch.instructions,
@@ -119,7 +121,13 @@ class WorkloadAnswer:
         totals: dict[str, Any] = {"instructions": run.instructions, "seconds": self.seconds, "checked": run.checked}
         timed = {"cycles": run.cycles, "timing": timing.as_json()} if timing else {}
         gpu = timing.choice.gpu if timing else None
-        return {"workload": run.name, "size": run.size, "gpu": gpu, **totals, **timed, "launches": launches}
+        kernels = [
+            {"kernel": kernel.name, "registers": kernel.registers, "registers_from": kernel.registers_from,
+             "own_registers": kernel.own_registers, "shared_bytes": kernel.shared_bytes}
+            for kernel in shapes(run)
+        ]  # fmt: skip
+        named = {"workload": run.name, "size": run.size, "gpu": gpu}
+        return {**named, **totals, **timed, "kernels": kernels, "launches": launches}
 
     def show(self, console: Console) -> None:
         run = self.run
@@ -148,12 +156,14 @@ class WorkloadAnswer:
         for launch in self.run.launches:
             done[plain_name(launch.kernel)] = done.get(plain_name(launch.kernel), 0) + launch.instructions
         rows = [
-            [kernel.name, *map(str, (kernel.launches, ctas(kernel), kernel.threads, kernel.registers, kernel.shared_bytes)),
-             f"{done[kernel.name]:,}"]
+            [kernel.name, *map(str, (kernel.launches, ctas(kernel), kernel.threads, kernel.registers, kernel.own_registers,
+                                     kernel.shared_bytes)), f"{done[kernel.name]:,}"]
             for kernel in shapes(self.run)
         ]  # fmt: skip
-        header = ["kernel", "launches", "CTAs", "threads", "registers", "shared bytes", "warp instructions"]
-        show_table(console, header, rows, right=range(1, 7))
+        header = ["kernel", "launches", "CTAs", "threads", "registers", "own", "shared bytes", "warp instructions"]
+        show_table(console, header, rows, right=range(1, 8))
+        whose = " or ".join(dict.fromkeys(kernel.registers_from for kernel in shapes(self.run)))
+        console.print(f"registers: by {whose}; own: as simtlab allocates them", soft_wrap=True)
 
 
 @dataclass(frozen=True)

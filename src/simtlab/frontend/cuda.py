@@ -1,4 +1,7 @@
-"""CUDA C++ to PTX by NVRTC, the compiler NVIDIA publishes as a Python package. It needs no GPU and no CUDA toolkit."""
+"""CUDA C++ to PTX by NVRTC, the compiler NVIDIA publishes as a Python package. It needs no GPU and no CUDA toolkit.
+
+NVRTC has ptxas in it, which turns PTX into a GPU's own code: from there come the registers that a kernel takes.
+"""
 
 import ctypes
 import functools
@@ -6,10 +9,11 @@ import importlib.util
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from simtlab.errors import CompileError
+from simtlab.frontend.cubin import RegisterCounts, UnreadableCubin, register_counts
 
 MISSING = (
     "CUDA C++ input needs the package nvidia-cuda-nvrtc, which exists for Linux (pip install nvidia-cuda-nvrtc). "
@@ -19,6 +23,8 @@ SUCCESS = 0
 # `char` is signed on x86 and unsigned on ARM hosts, and NVRTC follows its host; a kernel must not mean two things.
 SIGNED_CHAR = "-Xcudafe=--signed_chars"
 ARCHITECTURE_OPTION = re.compile(r"--?(gpu-architecture|arch)(=|$)")
+ARCHITECTURE = re.compile(r"\b(?:compute|sm)_(\w+)$")
+TARGET = re.compile(r"^\.target (\w+)", re.MULTILINE)
 FILE_DIRECTIVE = re.compile(r'^(\s*\.file\s+\d+ ")([^"]*)"', re.MULTILINE)
 HOST_HEADERS = Path(__file__).parent / "include"  # stdio.h and others that .cu files include, all empty
 MISSING_HEADER = "open source file"  # "could not …" without include paths, "cannot …" with some
@@ -26,11 +32,12 @@ MISSING_HEADER = "open source file"  # "could not …" without include paths, "c
 
 @dataclass(frozen=True)
 class CompiledCuda:
-    """What the compiler gave: the PTX, the lowered name of each name expression, and its warnings."""
+    """What the compiler gave: the PTX, the lowered name of each name expression, its warnings, registers if asked for."""
 
     ptx: str
     names: dict[str, str]
     log: str
+    registers: RegisterCounts
 
 
 def compile_cuda(
@@ -40,11 +47,13 @@ def compile_cuda(
     include_paths: Sequence[str] = (),
     name_expressions: Sequence[str] = (),
     architecture: str = "compute_75",
+    count_registers: bool = False,
 ) -> CompiledCuda:
     """Compiles CUDA C++. CompileError, with the compiler's own text, if it refuses.
 
     `name` is how the source is called in messages and line information. `name_expressions` are the template instances
-    to make, such as `sum<float>`; `names` tells what each is called in the PTX.
+    to make, such as `sum<float>`; `names` tells what each is called in the PTX. With `count_registers` the PTX goes
+    through ptxas too; a program that only ptxas refuses (it calls a function defined nowhere, say) has PTX and no counts.
     """
     if "\0" in source:
         raise CompileError(f"{name}: the source has a NUL character, which C++ text cannot have")
@@ -52,6 +61,33 @@ def compile_cuda(
     if not any(ARCHITECTURE_OPTION.match(option) for option in options):
         arguments.append(f"--gpu-architecture={architecture}")
     arguments += [*options, *(f"--include-path={path}" for path in include_paths)]
+    refusal = "registers were not asked for"
+    if count_registers:
+        try:
+            return with_headers(source, name, to_architecture("sm", arguments), name_expressions)
+        except CompileError as error:
+            refusal = first_complaint(str(error))
+    compiled = with_headers(source, name, to_architecture("compute", arguments), name_expressions)
+    return replace(compiled, registers=RegisterCounts(why_none=refusal))
+
+
+def to_architecture(kind: str, arguments: Sequence[str]) -> list[str]:
+    """The arguments with `compute_75` for `sm_75`, which stops at the PTX, or the other way round. The PTX is the same."""
+    changed = []
+    for before, argument in zip(["", *arguments], arguments, strict=False):
+        names_one = ARCHITECTURE_OPTION.match(argument) or ARCHITECTURE_OPTION.fullmatch(before)
+        changed.append(ARCHITECTURE.sub(rf"{kind}_\1", argument) if names_one else argument)
+    return changed
+
+
+def first_complaint(log: str) -> str:
+    """The line in which ptxas says what is wrong, without its padding."""
+    lines = [" ".join(line.split()) for line in log.splitlines()]
+    return next((line for line in lines if re.match(r"ptxas (error|fatal)", line)), lines[0] if lines else "")
+
+
+def with_headers(source: str, name: str, arguments: list[str], name_expressions: Sequence[str]) -> CompiledCuda:
+    """One compilation; where a header is missing, another with those that NVRTC carries."""
     host_headers = f"--include-path={HOST_HEADERS}"
     try:
         return run(source, name, [*arguments, host_headers], name_expressions)
@@ -59,12 +95,12 @@ def compile_cuda(
         headers = bundled_headers() if MISSING_HEADER in str(error) else None
         if headers is None:
             raise
-    arguments += [f"--include-path={headers}", f"--include-path={headers / 'cccl'}", host_headers]
-    return run(source, name, arguments, name_expressions)
+    bundled = [f"--include-path={headers}", f"--include-path={headers / 'cccl'}"]
+    return run(source, name, [*arguments, *bundled, host_headers], name_expressions)
 
 
 def run(source: str, name: str, arguments: list[str], name_expressions: Sequence[str]) -> CompiledCuda:
-    """One compilation from program to PTX."""
+    """One compilation from program to PTX, and to a cubin where the architecture is a real GPU's."""
     library = nvrtc()
     program = ctypes.c_void_p()
     text = source.encode("utf-8", "surrogateescape")
@@ -78,9 +114,24 @@ def run(source: str, name: str, arguments: list[str], name_expressions: Sequence
         if status != SUCCESS:
             raise CompileError(log.strip() or error_text(library, status))
         ptx = without_working_directory(output(library, program, "PTX"), name)
-        return CompiledCuda(ptx, lowered_names(library, program, name_expressions), log)
+        counts = counted(library, program, ptx)
+        return CompiledCuda(ptx, lowered_names(library, program, name_expressions), log, counts)
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+def counted(library: ctypes.CDLL, program: ctypes.c_void_p, ptx: str) -> RegisterCounts:
+    """The register counts in the cubin, if one was made."""
+    if not hasattr(library, "nvrtcGetCUBIN"):
+        return RegisterCounts(why_none="this NVRTC gives no cubin")
+    cubin = raw_output(library, program, "CUBIN")
+    target = TARGET.search(ptx)
+    if not cubin or target is None:
+        return RegisterCounts(why_none="NVRTC made no cubin")
+    try:
+        return RegisterCounts(register_counts(cubin), target[1])
+    except UnreadableCubin as problem:
+        return RegisterCounts(why_none=str(problem))
 
 
 def without_working_directory(ptx: str, name: str) -> str:
@@ -104,12 +155,19 @@ def lowered_names(library: ctypes.CDLL, program: ctypes.c_void_p, expressions: S
 
 
 def output(library: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> str:
-    """Fetches the "PTX" or the "ProgramLog"."""
+    """Fetches the "PTX" or the "ProgramLog", up to the NUL that ends it."""
+    text, _, _ = raw_output(library, program, what).partition(b"\0")
+    return text.decode("utf-8", "replace")
+
+
+def raw_output(library: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> bytes:
+    """The same as it is, or the "CUBIN"; empty if none was made."""
     size = ctypes.c_size_t()
     check(library, getattr(library, f"nvrtcGet{what}Size")(program, ctypes.byref(size)))
     buffer = ctypes.create_string_buffer(max(size.value, 1))
-    check(library, getattr(library, f"nvrtcGet{what}")(program, buffer))
-    return buffer.value.decode("utf-8", "replace")
+    if size.value:
+        check(library, getattr(library, f"nvrtcGet{what}")(program, buffer))
+    return buffer.raw[: size.value]
 
 
 def check(library: ctypes.CDLL, status: int) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cache
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ import numpy as np
 from simtlab.errors import SimtlabError
 from simtlab.execute.grid import default_threads
 from simtlab.execute.state import PushOrder
-from simtlab.frontend.cuda import compile_cuda
+from simtlab.frontend.cuda import CompiledCuda, compile_cuda
 from simtlab.frontend.parser import parse
 from simtlab.host.array import DeviceArray
 from simtlab.host.memory import DEFAULT_BYTES, Allocation, DeviceMemory
@@ -81,8 +82,15 @@ class Gpu:
         """Compile CUDA C++, given as text or as a path. `names` are template instances wanted, such as "scale<float>"."""
         text, name = read_source(source, "kernel.cu")
         paths = [*include_paths, *([str(Path(name).parent)] if Path(name).exists() else [])]
-        compiled = compile_cuda(text, name, options=options, include_paths=paths, name_expressions=names)
-        return Module(self, parse(compiled.ptx, f"{Path(name).stem}.ptx"), compiled.names)
+
+        def compiled(count_registers: bool) -> CompiledCuda:
+            return compile_cuda(text, name, options, paths, names, count_registers=count_registers)
+
+        # Registers take half as long again. A machine needs them; without one they are counted if somebody asks.
+        timed = self.machine is not None
+        given = compiled(count_registers=timed)
+        count = cache(lambda: given.registers if timed else compiled(count_registers=True).registers)
+        return Module(self, parse(given.ptx, f"{Path(name).stem}.ptx"), given.names, count)
 
     def load(self, source: str | PathLike) -> Module:
         """Load PTX, given as text or as a path."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simtlab.errors import LaunchError, SimtlabError
 from simtlab.frontend import ast
+from simtlab.frontend.cubin import RegisterCounts
 from simtlab.host.array import DeviceArray, Variable
 from simtlab.host.launch import Run, launch
-from simtlab.program.program import Program, build_program, function_addresses
+from simtlab.program.program import FROM_PTX, Program, build_program, function_addresses
 
 if TYPE_CHECKING:
     from simtlab.host.gpu import Gpu, Stream
@@ -21,10 +22,17 @@ HANDLES = ("texref", "samplerref", "surfref")
 
 
 class Module:
-    """The kernels and variables of one PTX text, loaded on a GPU."""
+    """The kernels and variables of one PTX text, loaded on a GPU. `count_registers` gives ptxas's counts if asked."""
 
-    def __init__(self, gpu: Gpu, tree: ast.Module, names: Mapping[str, str] | None = None):
+    def __init__(
+        self,
+        gpu: Gpu,
+        tree: ast.Module,
+        names: Mapping[str, str] | None = None,
+        count_registers: Callable[[], RegisterCounts] = lambda: FROM_PTX,
+    ):
         self.gpu, self.tree = gpu, tree
+        self._count_registers = count_registers
         self._names = dict(names or {})
         self._variables: dict[str, Variable] = {}
         self._addresses: dict[str, int] = {}
@@ -78,7 +86,8 @@ class Module:
         """A kernel by its name in CUDA C++ or in the PTX, ready to launch."""
         full = self._resolve(name)
         if full not in self._kernels:
-            self._kernels[full] = Kernel(self, build_program(self.tree, full, self._addresses))
+            program = build_program(self.tree, full, self._addresses, self._count_registers)
+            self._kernels[full] = Kernel(self, program)
         return self._kernels[full]
 
     def _resolve(self, name: str) -> str:
@@ -128,7 +137,7 @@ class Kernel:
 
     @property
     def registers(self) -> int:
-        """32-bit registers a thread needs."""
+        """32-bit registers of a thread: as ptxas allocates them, or simtlab if the kernel came as PTX."""
         return self.program.registers
 
     @property

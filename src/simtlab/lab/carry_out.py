@@ -58,12 +58,14 @@ def carry_out(experiment: Experiment, progress: Progress | None = None) -> Recor
 
 
 def occupancies(run: WorkloadRun) -> list[dict[str, Any]]:
-    """Kernels, the CTAs of each that fit in a core, and what stops the next one; each only once."""
+    """Kernels, the CTAs of each that fit in a core, what stops the next one, its registers; each only once."""
     from simtlab.host.module import plain_name
 
-    timed = ((plain_name(launch.kernel), launch.timing.occupancy) for launch in run.launches if launch.timing)
-    rows = dict.fromkeys((kernel, fits.ctas, fits.limited_by) for kernel, fits in timed)
-    return [{"kernel": kernel, "ctas": ctas, "limited_by": limit} for kernel, ctas, limit in rows]
+    names = ("kernel", "ctas", "limited_by", "registers", "registers_from")
+    timed = ((run.module[launch.kernel].program, launch.timing.occupancy) for launch in run.launches if launch.timing)
+    rows = ((plain_name(program.name), fits.ctas, fits.limited_by, program.registers, program.registers_from)
+            for program, fits in timed)  # fmt: skip
+    return [dict(zip(names, row, strict=True)) for row in dict.fromkeys(rows)]
 
 
 def report(gpu: Gpu, progress: Progress) -> None:

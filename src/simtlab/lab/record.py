@@ -24,7 +24,7 @@ class Record:
     policies: Mapping[str, Any]  # by slot: name, parameters
     machine: Mapping[str, Any]  # every key of the machine
     counters: Mapping[str, int | float]
-    occupancy: Sequence[Mapping[str, Any]]  # by kernel: CTAs a core, and what stops the next one
+    occupancy: Sequence[Mapping[str, Any]]  # by kernel: CTAs a core, what stops the next one, registers and whose count that is
     launches: int
     tables: Mapping[str, bytes] = field(repr=False)
     sources: str = ""  # the digest that stands for simtlab itself

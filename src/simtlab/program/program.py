@@ -1,12 +1,13 @@
 """A program: one kernel and every function it can reach, laid out as one array of instructions ready to execute."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from simtlab.frontend import ast
+from simtlab.frontend.cubin import RegisterCounts
 from simtlab.isa.build import provide
 from simtlab.isa.shape import Shape
 from simtlab.program.encode import encode
@@ -19,6 +20,7 @@ from simtlab.program.reach import reachable, shared_variables
 FUNCTION_BASE = 0x0300_0000_0000  # a function's address: this plus 16 times its number in the module
 FUNCTION_STEP = 16
 MOST_LINES_OF_A_CALL = 12  # that a message shows
+FROM_PTX = RegisterCounts(why_none="the kernel came as PTX")
 
 
 @dataclass
@@ -36,6 +38,7 @@ class Program:
     parameter_bytes: int
     static_shared_bytes: int
     depth: Depth
+    count_registers: Callable[[], RegisterCounts]  # asked only when the counts are wanted: it may compile again
 
     @property
     def name(self) -> str:
@@ -48,8 +51,33 @@ class Program:
 
     @property
     def registers(self) -> int:
-        """32-bit registers a thread needs, functions it calls included."""
+        """32-bit registers of a thread, which decide how many CTAs fit in a core: ptxas's count if there is one."""
+        return self.own_registers if self.ptxas_registers is None else self.ptxas_registers
+
+    @cached_property
+    def ptxas_registers(self) -> int | None:
+        """As ptxas allocates them; None if the kernel came as PTX, or ptxas refused it.
+
+        In relocatable code ptxas counts each function alone, and the linker takes the most that any of them needs.
+        """
+        counts = self.register_counts.by_name
+        return max(counts[name] for name in self.functions if name in counts) if self.name in counts else None
+
+    @property
+    def own_registers(self) -> int:
+        """As simtlab allocates them from the PTX, functions it calls included."""
         return self.depth.registers
+
+    @property
+    def registers_from(self) -> str:
+        """Whose count `registers` is, and if it is simtlab's own, why."""
+        if self.ptxas_registers is not None:
+            return f"ptxas for {self.register_counts.architecture}"
+        return f"simtlab ({self.register_counts.why_none or 'ptxas lists no count for it'})"
+
+    @cached_property
+    def register_counts(self) -> RegisterCounts:
+        return self.count_registers()
 
     @property
     def takes_parameter_address(self) -> bool:
@@ -92,7 +120,12 @@ def function_addresses(module: ast.Module) -> dict[str, int]:
     return {name: FUNCTION_BASE + FUNCTION_STEP * number for number, name in enumerate(module.functions)}
 
 
-def build_program(module: ast.Module, kernel: str, addresses: Mapping[str, int]) -> Program:
+def build_program(
+    module: ast.Module,
+    kernel: str,
+    addresses: Mapping[str, int],
+    count_registers: Callable[[], RegisterCounts] = lambda: FROM_PTX,
+) -> Program:
     """Lower, analyse, allocate and lay out a kernel. `addresses` gives module variables' device addresses."""
     parameter_offsets, parameter_bytes = place_in_order(module.functions[kernel].parameters)
     names = reachable(module, kernel)
@@ -122,4 +155,5 @@ def build_program(module: ast.Module, kernel: str, addresses: Mapping[str, int])
         parameter_bytes=parameter_bytes,
         static_shared_bytes=shared_bytes,
         depth=depth_of(kernel, functions),
+        count_registers=count_registers,
     )

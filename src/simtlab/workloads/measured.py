@@ -10,11 +10,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from simtlab.workloads.counting import COUNTER, with_counted_loads
 from simtlab.workloads.frame import Launcher, Workload, WorkloadRun, workload, workloads
 from simtlab.workloads.loading import SIZES
+
+if TYPE_CHECKING:
+    from simtlab.host.module import Kernel
 
 STORED = Path(__file__).with_name("measured.json")
 
@@ -27,7 +30,9 @@ class KernelShape:
     launches: int
     ctas: tuple[int, int]
     threads: int  # of a CTA, at most
-    registers: int  # of a thread
+    registers: int  # of a thread, which decide how many CTAs are resident
+    registers_from: str  # whose count that is
+    own_registers: int  # of a thread, as simtlab allocates them
     shared_bytes: int  # of a CTA, static and dynamic, at most
     instructions: int  # of warps, all launches together
     global_loads: int | None = None  # those of them that are ld.global
@@ -105,9 +110,14 @@ def shapes(run: WorkloadRun) -> tuple[KernelShape, ...]:
         kernel = run.module[name]
         shared = kernel.shared_bytes + max(dynamic for _, dynamic in mine)
         executed = sum(launch.instructions for launch, _ in mine)
-        size = (min(ctas), max(ctas)), threads, kernel.registers, shared, executed
+        size = (min(ctas), max(ctas)), threads, *registers(kernel), shared, executed
         found.append(KernelShape(plain_name(name), len(mine), *size))
     return tuple(found)
+
+
+def registers(kernel: Kernel) -> tuple[int, str, int]:
+    """A thread's registers, whose count that is, and simtlab's own."""
+    return kernel.program.registers, kernel.program.registers_from, kernel.program.own_registers
 
 
 @cache

@@ -30,15 +30,15 @@ Warp instructions are those executed by a functional run with the generated inpu
 KERNELS = """
 ## Kernels at size `{size}`
 
-| workload | kernel | launches | CTAs | threads a CTA | registers | shared memory, bytes | resident CTAs | limited by | \
-warp instructions | global loads |
-|---|---|--:|--:|--:|--:|--:|--:|---|--:|--:|
+| workload | kernel | launches | CTAs | threads a CTA | registers | simtlab's own | shared memory, bytes | \
+resident CTAs | limited by | warp instructions | global loads |
+|---|---|--:|--:|--:|--:|--:|--:|--:|---|--:|--:|
 """
 KERNEL_COLUMNS = """
 The tables of kernels say how their CTAs fit in a core of `caps-gtx480`: how many are resident at once, and what stops the
 next one. Where a kernel is launched with different grids, the least and the most CTAs are given. Registers are 32-bit
-registers a thread, allocated by simtlab from the PTX; shared memory is a CTA's, static and dynamic. Warp instructions are
-those of all launches together.
+registers a thread, by {source}; beside them is simtlab's own allocation, which decides where a kernel comes as PTX.
+Shared memory is a CTA's, static and dynamic. Warp instructions are those of all launches together.
 """
 PROGRAMS = """
 ## Programs
@@ -47,7 +47,7 @@ PROGRAMS = """
 
 def as_markdown() -> str:
     """The whole page."""
-    runs = [RUNS.format(checked=_checked()), *_run_rows(), KERNEL_COLUMNS]
+    runs = [RUNS.format(checked=_checked()), *_run_rows(), KERNEL_COLUMNS.format(source=_sources())]
     kernels = [text for size in ("small", "paper") for text in (KERNELS.format(size=size), *_kernel_rows(size))]
     return "".join([INTRODUCTION, *runs, *kernels, PROGRAMS, *map(_program, workloads())])
 
@@ -57,6 +57,12 @@ def _checked() -> str:
     unchecked = [f"{name} at `{size}`" for name, sizes in stored().items() for size, run in sizes.items() if not run.checked]
     exceptions = f", except those of {', '.join(unchecked)}" if unchecked else ""
     return f"the results were compared with the references{exceptions}."
+
+
+def _sources() -> str:
+    """Whose counts the registers are."""
+    runs = [run for sizes in stored().values() for run in sizes.values()]
+    return " or ".join(sorted({kernel.registers_from for run in runs for kernel in run.kernels}))
 
 
 def _run_rows() -> Iterator[str]:
@@ -72,7 +78,8 @@ def _kernel_rows(size: str) -> Iterator[str]:
     for name in workloads():
         measured = stored().get(name, {}).get(size)
         for kernel in measured.kernels if measured else ():
-            shape = (kernel.launches, ctas(kernel), kernel.threads, kernel.registers, kernel.shared_bytes)
+            registers = (kernel.registers, kernel.own_registers)
+            shape = (kernel.launches, ctas(kernel), kernel.threads, *registers, kernel.shared_bytes)
             resident = kernel.resident or ("", "")
             share = "" if kernel.load_share is None else percent(kernel.load_share)
             yield _row(name, f"`{kernel.name}`", *shape, *resident, f"{kernel.instructions:,}", share)
