@@ -60,8 +60,8 @@ class Result:
         if name in SLOTS:
             return "none"
         slot, _, parameter = name.partition(".")
-        if slot in self.policies:
-            return self.policies[slot]["parameters"].get(parameter)
+        if slot in self.policies and parameter in self.policies[slot]["parameters"]:
+            return self.policies[slot]["parameters"][parameter]
         for group in (self.machine, self.counters, self.inputs["parameters"], self.inputs["files"]):
             if name in group:
                 return group[name]
