@@ -62,6 +62,11 @@ class Study:
     size: str = "small"
     remarks: Mapping[str, str] = field(default_factory=dict)  # title and text of sections for the end of the page
 
+    def chosen(self, name: str) -> list[Figure]:
+        """The figures that a name stands for: one, or the parts fig12a, fig12b, … of fig12."""
+        parts = [figure for figure in self.figures if name[-1:].isdigit() and figure.name[:-1] == name]
+        return parts or [self.figure(name)]
+
     def figure(self, name: str) -> Figure:
         for figure in self.figures:
             if figure.name == name:

@@ -13,6 +13,7 @@ from simtlab.policies.hook import bit_of, hook
 from simtlab.policies.tables import NOT_THERE, find, key_of, place_for
 
 ENTRIES, MOST_ACCESSES, MOST_DISTANCE = 16, 4, 10
+SEGMENT_BYTES = 32  # as in caps.py; in whole lines, what was foretold for one iteration of a loop often fits the next as well
 
 # `awaited`: a bit for each distance at which the load has not been compared with another warp's yet
 base_t = np.dtype(
@@ -69,7 +70,7 @@ def compare(core, own, entry, load, cycle):
         own.demands[k] += 1
         if base.awaited >> k & 1:
             base.awaited &= ~(1 << k)
-            right, in_cta = is_right(core, base, k + 1, load), base.cta == core.cta_age[core.slots[load.slot].cta]
+            right, in_cta = is_right(base, k + 1, load), base.cta == core.cta_age[core.slots[load.slot].cta]
             own.targeted[k] += 1
             own.right[k] += right
             own.gap_cycles[k] += cycle - base.cycle if right else 0
@@ -78,12 +79,12 @@ def compare(core, own, entry, load, cycle):
 
 
 @compiled
-def is_right(core, base, distance, load):
-    """Whether a load's lines are those that the base and its stride foretell."""
+def is_right(base, distance, load):
+    """Whether a load's accesses are those that the base and its stride foretell."""
     if load.accesses != base.accesses:
         return False
     for k in range(base.accesses):
-        if load.first[k] // core.l1d.line_bytes != (base.address[k] + distance * base.stride) // core.l1d.line_bytes:
+        if load.first[k] // SEGMENT_BYTES != (base.address[k] + distance * base.stride) // SEGMENT_BYTES:
             return False
     return True
 
