@@ -45,7 +45,8 @@ def draw(chart: Chart, title: str, path: Path) -> list[Path]:
 def _width(chart: Chart) -> float:
     if chart.kind == "lines":
         return LEAST_WIDTH + 1
-    bars = len(chart.all_groups()) * (len(chart.series) if chart.kind == "bars" and not chart.notes else 2)
+    least = 4 if chart.notes else 1  # notes take room
+    bars = len(chart.all_groups()) * (max(least, len(chart.series)) if chart.kind == "bars" else max(least, 2))
     return min(MOST_WIDTH, max(LEAST_WIDTH, 1.5 + 0.13 * bars))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -64,7 +65,8 @@ class Study:
 
     def chosen(self, name: str) -> list[Figure]:
         """The figures that a name stands for: one, or the parts fig12a, fig12b, … of fig12."""
-        parts = [figure for figure in self.figures if name[-1:].isdigit() and figure.name[:-1] == name]
+        part = re.compile(re.escape(name) + "[a-z]")
+        parts = [figure for figure in self.figures if name[-1:].isdigit() and part.fullmatch(figure.name)]
         return parts or [self.figure(name)]
 
     def figure(self, name: str) -> Figure:

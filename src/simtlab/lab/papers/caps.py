@@ -191,9 +191,10 @@ def fig15(found: Sequence[Result]) -> Chart:
 
 
 FIG1_TEXT = (
-    "Nothing is prefetched: each warp's load is compared with what the warp so many slots before it would have prefetched for it. "
-    "The paper has matrixMul too, gives no numbers in its text, and says: accuracy is high at short distances, drops gradually "
-    "and then steeply at a distance of seven, for a CTA has eight warps and the base address changes where a CTA ends (section I)."
+    "Inter-warp stride prefetching, of which nothing is carried out: each warp's load is compared with what the warp so many slots "
+    "before it would have prefetched for it. The paper has matrixMul too, gives no numbers in its text, and says: accuracy is high "
+    "at short distances, drops gradually and then steeply at a distance of seven, for a CTA has eight warps and the base address "
+    "changes where a CTA ends (section I)."
 )
 FIG4_TEXT = (
     "The mean over the four global loads (fewer where a program has fewer) that are executed most often, each over all warps of "
@@ -206,8 +207,8 @@ STUDY = Study(
     source="Koo, Jeon, Liu, Kim, Annavaram: CTA-Aware Prefetching and Scheduling for GPU, IPDPS 2018",
     question="Can a prefetcher that knows CTAs be both early and right?",
     figures=[
-        Figure("fig1a", "Accuracy of inter-warp prefetching by warp distance, MM", observed, fig1a, text=FIG1_TEXT),
-        Figure("fig1b", "Cycles between base and target by warp distance, MM", observed, fig1b,
+        Figure("fig1a", "Accuracy by warp distance, MM", observed, fig1a, text=FIG1_TEXT),
+        Figure("fig1b", "Cycles from base to target, MM", observed, fig1b,
                text="The paper's text: at a distance of one, a few tens of cycles (section I)."),
         Figure("fig4", "Executions of the most executed loads", sweeps({BASE: MECHANISMS[BASE]}), fig4, text=FIG4_TEXT),
         Figure("fig10", "IPC over the two-level baseline", sweeps(MECHANISMS), fig10, [
