@@ -8,6 +8,7 @@ import pytest
 from simtlab.lab.errors import StudyError
 from simtlab.lab.paper.charts import Chart, normalised, speedups
 from simtlab.lab.paper.drawing import draw
+from simtlab.lab.paper.report import _value_table
 from simtlab.lab.paper.study import load_study, studies
 from simtlab.lab.papers import schedulers
 from simtlab.lab.store.results import Result, results
@@ -130,6 +131,17 @@ def test_the_studies_are_listed_and_load():
         assert load_study(name).title in listed
     with pytest.raises(StudyError, match="no study"):
         load_study("nothing")
+
+
+def test_notes_stand_under_names_and_in_a_column(tmp_path):
+    chart = Chart(["a", "b"], {"x": [1.0, 2.0]}, "v", notes={"a": "3/4"}, notes_label="share", means={"mean": ["a", "b"]})
+    assert chart.as_json()["notes"] == {"a": "3/4"}
+    assert "notes" not in Chart(["a"], {"x": [1.0]}, "v").as_json()
+    table = _value_table({"gpu": chart})
+    assert (table.header, table.rows) == (["program", "share", "x"], [["a", "3/4", "1"], ["b", "", "2"], ["mean", "", "1.5"]])
+    plain = Chart(chart.groups, chart.series, chart.label, means=chart.means)
+    drawn, without = (draw(one, "Notes", tmp_path / name)[0].read_text() for name, one in (("with", chart), ("without", plain)))
+    assert drawn != without
 
 
 def test_means_are_over_all_members_or_not_at_all():

@@ -49,6 +49,16 @@ def test_a_record_comes_back_as_it_went_in(store):
     assert found.meanings() == {"cycles": ("core cycles", "How long.")}
 
 
+def test_a_result_reads_its_tables_when_asked(store):
+    with Store(store) as opened:
+        opened.add(record("a1"))
+        opened.add(record("a2", tables={"launches": pack({"kernel": ["other"]})}))
+    first, second = results(store)
+    assert (first.table("launches")["kernel"], second.table("launches")["kernel"]) == (["k"], ["other"])
+    with pytest.raises(StoreError, match="the result a1 has no table 'launch'"):
+        first.table("launch")
+
+
 def test_a_result_that_is_there_already_is_no_error_and_stays(store):
     with Store(store) as opened:
         assert opened.add(record("a1", seconds=1.0))

@@ -63,6 +63,9 @@ def test_a_result_is_what_the_same_run_gives_outside_the_lab(sweep, store, progr
     for k, cause in enumerate(timing.stalls):
         assert rows[f"stall_{cause}"] == timing.stalls_by_instruction[:, k].tolist()
     assert set(rows["file"]) <= {"kernel.cu", None}
+    loads = [(name, looped) for name, load, looped in zip(rows["instruction"], rows["load"], rows["in_loop"], strict=True) if load]
+    assert [looped for _, looped in loads].count(False) >= 1  # x[i % n]
+    assert all(name.startswith("ld.global") for name, _ in loads)
     assert record.table("launches")["cycles"] == [timing.cycles]
 
 

@@ -59,6 +59,8 @@ class Bench:
         core = self.core
         core.free_ctas = int(core.free_ctas) & ~(1 << cta)
         core.ctas[cta].n_warps = warps
+        core.ages += 1
+        core.cta_age[cta] = core.ages
         for warp in range(warps):
             w = cta * 16 + warp
             core.slots[w].cta, core.slots[w].warp = cta, warp

@@ -174,7 +174,7 @@ def test_a_prefetcher_never_changes_what_a_program_computes(prefetcher):
         for output, values in expected(name).items():
             assert np.array_equal(run.outputs[output], values), (name, output)
         prefetched += sum(launch.timing.counters["prefetches_asked"] for launch in run.launches)
-    assert prefetched > 0
+    assert (prefetched > 0) == (prefetcher != "warp-distance"), "only that one looks on"
 
 
 @pytest.mark.parametrize("prefetcher", PREFETCHERS)

@@ -34,6 +34,14 @@ def test_the_page_runs_as_it_stands_there(blocks, capsys):
     assert 0 < float(ipc) < 30  # 15 cores of 2 schedulers
 
 
+def test_the_counters_of_the_page_are_those_of_the_run(blocks, tmp_path, capsys):
+    policy, code = blocks[-2:]
+    (tmp_path / "spread.py").write_text(policy)
+    exec(compile(code, "write-a-policy.md", "exec"), {})
+    page = (ROOT / "docs" / "write-a-policy.md").read_text()
+    assert capsys.readouterr().out == re.search(re.escape(code) + r"```\n```\n(.*?)```", page, re.DOTALL)[1]
+
+
 def test_bursts_compute_what_other_schedulers_compute(blocks):
     run, y, count = launch(sl.Gpu("caps-gtx480", warp_scheduler="bursts.py"))
     other, expected, expected_count = launch(sl.Gpu("caps-gtx480", warp_scheduler="lrr"))

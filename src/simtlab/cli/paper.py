@@ -23,7 +23,7 @@ def run_study(name: str, size: str | None, only: Sequence[str], gpus: Sequence[s
     from simtlab.lab.paper.study import load_study
 
     study = load_study(name)
-    figures = [study.figure(one) for one in only] if only else list(study.figures)
+    figures = [figure for one in only for figure in study.chosen(one)] if only else list(study.figures)
     machines = list(dict.fromkeys([study.gpu, *gpus]))
     runs = runs_of(study, figures, machines, size or study.size)
     swept = carry_out(runs, place)

@@ -168,7 +168,7 @@ def summary(
         instructions=sum(run.instructions for run in runs) + (stop.run.instructions if stop else 0),
         seconds=seconds,
         printed="".join(run.printed for run in runs),
-        timing=Timing(plan.machine, machine.config, timed) if machine else None,
+        timing=Timing(plan.machine, machine, timed) if machine else None,
         stopped=stop is not None,
     )
 
@@ -202,7 +202,7 @@ class RunAnswer:
         """Of all launches together."""
         first = self.launches[0].timing
         runs = [run for done in self.launches if done.timing for run in done.timing.runs]
-        return Timing(first.choice, first.config, runs) if first else None
+        return Timing(first.choice, first.machine, runs) if first else None
 
     @property
     def stopped(self) -> bool:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from simtlab.machine.config import MachineConfig
-    from simtlab.machine.machine import TimedRun
+    from simtlab.machine.machine import Machine, TimedRun
     from simtlab.program.program import Program
 
 Number = TypeVar("Number", int, float)
@@ -33,8 +33,12 @@ class Timing:
     """Launches on one machine, their counts added up."""
 
     choice: MachineChoice
-    config: MachineConfig
+    machine: Machine
     runs: Sequence[tuple[Program, TimedRun]]
+
+    @property
+    def config(self) -> MachineConfig:
+        return self.machine.config
 
     @property
     def cycles(self) -> int:
@@ -122,9 +126,10 @@ class Timing:
     def _counters_explained(self) -> dict[str, dict[str, Any]]:
         from simtlab.machine.counters import COUNTERS
 
+        machines = {counter.name: (counter.unit, counter.meaning) for counter in COUNTERS}
         return {
-            counter.name: {"value": self.counters[counter.name], "unit": counter.unit, "meaning": counter.meaning}
-            for counter in COUNTERS
+            name: {"value": self.counters[name], "unit": unit, "meaning": meaning}
+            for name, (unit, meaning) in {**machines, **self.machine.own_counters}.items()
         }
 
     def _stalls_by_line(self) -> Iterator[dict[str, Any]]:

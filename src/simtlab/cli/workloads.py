@@ -75,8 +75,7 @@ def run_workload(
 
     gpu = machine.build(threads)
     gpu.watch = show_cycles
-    config = gpu.machine.config if gpu.machine else None
-    make_ready(timed=config is not None)
+    make_ready(timed=gpu.machine is not None)
     begin = time.perf_counter()
     try:
         run = chosen.run(gpu)
@@ -84,14 +83,14 @@ def run_workload(
         from simtlab.cli.run import as_interrupted
 
         stop = as_interrupted(interrupt)
-        assert config is not None
-        timing = Timing(machine, config, [(stop.program, stop.run)])
+        assert gpu.machine is not None
+        timing = Timing(machine, gpu.machine, [(stop.program, stop.run)])
         raise Stopped(StoppedWorkload(chosen.name, chosen.size, stop.earlier_cycles, timing)) from None
     seconds = time.perf_counter() - begin
-    if config is None:
+    if gpu.machine is None:
         return WorkloadAnswer(run, None, seconds)
     launches = [(run.module[launch.kernel].program, launch.timing) for launch in run.launches if launch.timing]
-    return WorkloadAnswer(run, Timing(machine, config, launches), seconds)
+    return WorkloadAnswer(run, Timing(machine, gpu.machine, launches), seconds)
 
 
 def _named_file(text: str) -> tuple[str, str]:

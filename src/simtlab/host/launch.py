@@ -62,7 +62,7 @@ class Run:
 
     @property
     def counters(self) -> dict[str, int]:
-        """Everything the machine counted; `simtlab.machine.counters` says what each is."""
+        """Everything that was counted: by the machine (`simtlab.machine.counters` says what each is), and by its policies."""
         return self._timing().counters
 
     @property

@@ -32,6 +32,7 @@ def carry_out(experiment: Experiment, progress: Progress | None = None) -> Recor
     if progress is not None:
         report(gpu, progress)
     run = program.run(gpu)
+    assert gpu.machine is not None, "experiments are timed"
     if experiment.ingredients() != ingredients:
         raise SourcesChanged(f"{experiment}: its sources were changed while it ran; run it again")
     return Record(
@@ -54,6 +55,7 @@ def carry_out(experiment: Experiment, progress: Progress | None = None) -> Recor
         seconds=time.perf_counter() - begin,
         host=platform.node(),
         finished=datetime.now(UTC).isoformat(timespec="seconds"),
+        own_counters=gpu.machine.own_counters,
     )  # fmt: skip
 
 

@@ -32,6 +32,7 @@ class Record:
     seconds: float = 0.0  # on the host, compiling and checking included
     host: str = ""
     finished: str = ""  # date and time, UTC
+    own_counters: Mapping[str, tuple[str, str]] = field(default_factory=dict, repr=False)  # of policies: unit and meaning
 
     @property
     def cycles(self) -> int:

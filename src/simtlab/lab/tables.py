@@ -12,9 +12,11 @@ if TYPE_CHECKING:
     from simtlab.host.gpu import Gpu
     from simtlab.host.launch import Run
     from simtlab.machine.machine import TimedRun
+    from simtlab.program.cfg import ControlFlowGraph
     from simtlab.program.program import Program
     from simtlab.workloads.frame import WorkloadRun
 
+LOAD_CLASSES = {1: "deterministic", 0: "non-deterministic"}  # docs/loads.md; None for what is no global load
 MOST_LAUNCHES = 2000  # with a row each; a program with more has its first so many, and totals of all
 
 
@@ -56,10 +58,10 @@ def launch_table(launches: Sequence[Run]) -> dict[str, list[Any]]:
 
 
 def instruction_table(run: WorkloadRun, folder: Path) -> dict[str, list[Any]]:
-    """A row for each instruction of each kernel: where it comes from, and the scheduler cycles it was waited for, by cause."""
+    """A row for each instruction of each kernel: what it is, and the scheduler cycles it was waited for, by cause."""
     from simtlab.host.module import plain_name
 
-    columns: dict[str, list[Any]] = {name: [] for name in ("kernel", "pc", "instruction", "file", "line")}
+    columns: dict[str, list[Any]] = {name: [] for name in ("kernel", "pc", "instruction", "file", "line", "load", "in_loop")}
     for name in dict.fromkeys(launch.kernel for launch in run.launches):
         timings = [_timing(launch) for launch in run.launches if launch.kernel == name]
         stalls = sum((timing.stalls_by_instruction for timing in timings[1:]), timings[0].stalls_by_instruction)
@@ -78,7 +80,27 @@ def _instructions(program: Program, kernel: str, folder: Path) -> dict[str, list
         "instruction": [origin.spelling for origin in origins],
         "file": [_file(origin.source.file, folder) if origin.source else None for origin in origins],
         "line": [origin.source.line if origin.source else None for origin in origins],
+        "load": [LOAD_CLASSES.get(int(one)) for one in program.load_classes],
+        "in_loop": [looped for code in program.functions.values() for looped in in_loops(code.graph)],
     }
+
+
+def in_loops(graph: ControlFlowGraph) -> list[bool]:
+    """Of each instruction of a function, whether it may come again: whether a way leads from its block back to it."""
+
+    def comes_again(start: int) -> bool:
+        seen, waiting = set(), list(graph.blocks[start].successors)
+        while waiting:
+            block = waiting.pop()
+            if block == start:
+                return True
+            if block not in seen:
+                seen.add(block)
+                waiting += graph.blocks[block].successors
+        return False
+
+    looped = [comes_again(block) for block in range(len(graph.blocks))]
+    return [looped[block] for block in graph.block_of]
 
 
 def _file(name: str, folder: Path) -> str:

@@ -25,6 +25,7 @@ from simtlab.machine.state import MAX_KERNELS
 from simtlab.machine.who_waits import who_waits
 from simtlab.policies.attach import attach
 from simtlab.policies.choice import PolicyChoice, read_choice
+from simtlab.policies.counters import counted, explained
 from simtlab.policies.load import load
 
 __all__ = ["Interrupted", "Launch", "Machine", "Occupancy", "TimedRun", "occupancy"]
@@ -193,6 +194,11 @@ class Machine:
         close_accounts(self.records.cores, int(self.records.gpu[0].cycle))
         return self._tally()
 
+    @property
+    def own_counters(self) -> dict[str, tuple[str, str]]:
+        """What the policies count themselves: each counter's unit and meaning."""
+        return {name: words for policy in self.policies.values() for name, words in explained(policy).items()}
+
     def intervals(self) -> dict[str, np.ndarray]:
         """What was counted in each interval since the machine was built: its last cycle, and a column for each counter."""
         return self._intervals.table(int(self.records.gpu[0].cycle), self._counted())
@@ -205,6 +211,8 @@ class Machine:
         causes = {cause.name.lower(): counters.pop(f"stall_{cause.name.lower()}") for cause in Stall}
         spans = [self._span(k, alone=len(prepared.fits) == 1) for k in range(len(prepared.fits))]
         joules = self._energy(counters, max(end for _, end in spans) - min(start for start, _ in spans) + 1)
+        for slot, policy in self.policies.items():
+            counters |= counted(policy, self._own[slot])  # from zero at each launch
         runs = []
         for k, (fits, counts) in enumerate(zip(prepared.fits, prepared.counts, strict=True)):
             kernel, (start, end) = gpu.kernel[k], spans[k]

@@ -2,6 +2,7 @@
 
     state = np.dtype([...])       its hardware, one record for each unit it sits in
     parameters = {...}            fields of the state with their defaults; `limits` says what a parameter may be
+    counters = {...}              fields of the state to be seen in every run, each with a unit and a sentence (policies.counters)
     energy_pj = {...}             what each count of a field of the state costs; `static_watts`: what its hardware always draws
     patient = True                (a warp scheduler) where `pick` holds back, it would again until something in the core changes,
                                   so that the core may sleep

@@ -26,6 +26,7 @@ from simtlab.machine.memory.dram import channel_t
 from simtlab.machine.network.contest import contest_t
 from simtlab.machine.state import gpu_t
 from simtlab.policies.choice import FOLDER, available
+from simtlab.policies.counters import check_counters
 from simtlab.policies.hook import Hook
 from simtlab.storage import cache_directory, digest_of_sources, import_file
 
@@ -49,6 +50,11 @@ class Policy:
     def energy_pj(self) -> dict[str, float]:
         """What each event costs that a field of the state counts: `energy_pj = {"accesses": 15.07}` in its file."""
         return getattr(self.module, "energy_pj", {})
+
+    @property
+    def counters(self) -> dict[str, Any]:
+        """Fields of the state to be counted in every run, each with a unit and a sentence: see `simtlab.policies.counters`."""
+        return getattr(self.module, "counters", {})
 
     @property
     def static_watts(self) -> float:
@@ -89,6 +95,7 @@ def load(slot: str, name: str, **parameters: Any) -> Policy:
         module = import_file(path, f"simtlab_policy_{path.stem}_{key[1]}")
         state = np.dtype(getattr(module, "state", EMPTY_STATE), align=True)
         check_energy(name, module, state)
+        check_counters(name, module, state)
         _loaded[key] = module, state, *compile_hooks(slot, name, module, state, key[1])
     module, state, addresses, _ = _loaded[key]
     values = dict(getattr(module, "parameters", {}))

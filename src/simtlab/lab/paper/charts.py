@@ -29,6 +29,8 @@ class Chart:
     mean: Literal["geometric", "arithmetic"] = "arithmetic"
     base: float | None = None  # a line across: what 1.0 stands for in normalised values
     form: str = ".3g"  # how a value is written
+    notes: Mapping[str, str] = field(default_factory=dict)  # by group, to stand under its name
+    notes_label: str = ""
 
     def value(self, series: str, group: str) -> Number:
         """One value, or one mean; None where there is none."""
@@ -58,7 +60,9 @@ class Chart:
 
     def as_json(self) -> dict[str, Any]:
         values = {name: self.values(name) for name in self.series}
-        return {"kind": self.kind, "label": self.label, "groups": self.all_groups(), "means": list(self.means), "values": values}
+        notes = {"notes": dict(self.notes), "notes_label": self.notes_label} if self.notes else {}
+        return {"kind": self.kind, "label": self.label, "groups": self.all_groups(), "means": list(self.means), "values": values,
+                **notes}  # fmt: skip
 
 
 Choice = str | Callable[[Result], Any]  # a name as `simtlab results --where` has it, or a function of the result

@@ -45,7 +45,8 @@ def draw(chart: Chart, title: str, path: Path) -> list[Path]:
 def _width(chart: Chart) -> float:
     if chart.kind == "lines":
         return LEAST_WIDTH + 1
-    bars = len(chart.all_groups()) * (len(chart.series) if chart.kind == "bars" else 2)
+    least = 4 if chart.notes else 1  # notes take room
+    bars = len(chart.all_groups()) * (max(least, len(chart.series)) if chart.kind == "bars" else max(least, 2))
     return min(MOST_WIDTH, max(LEAST_WIDTH, 1.5 + 0.13 * bars))
 
 
@@ -60,7 +61,8 @@ def _places(chart: Chart) -> list[float]:
 
 def _label_groups(axes: Any, chart: Chart) -> None:
     long = max(len(group) for group in chart.all_groups()) > 4 and len(chart.all_groups()) > 8
-    axes.set_xticks(_places(chart), chart.all_groups(), rotation=60 if long else 0, ha="right" if long else "center")
+    names = [f"{group}\n{chart.notes[group]}" if group in chart.notes else group for group in chart.all_groups()]
+    axes.set_xticks(_places(chart), names, rotation=60 if long else 0, ha="right" if long else "center")
     axes.tick_params(axis="x", length=0)
 
 

@@ -167,11 +167,13 @@ def _value_table(charts: Mapping[str, Chart]) -> Table:
     """A row for each group, a column for each series on each machine."""
     first = next(iter(charts.values()))
     header, several = [first.group_label or "program"], len(charts) > 1
+    header += [first.notes_label] if first.notes else []
     header += [f"{name}, {gpu}" if several else name for name in first.series for gpu in charts]
     rows = [
-        [group, *(chart.written(chart.value(name, group)) for name in first.series for chart in charts.values())]
+        [group, *([first.notes.get(group, "")] if first.notes else []),
+         *(chart.written(chart.value(name, group)) for name in first.series for chart in charts.values())]
         for group in first.all_groups()
-    ]
+    ]  # fmt: skip
     return Table(header, rows)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -61,6 +62,12 @@ class Study:
     gpu: str = "caps-gtx480"
     size: str = "small"
     remarks: Mapping[str, str] = field(default_factory=dict)  # title and text of sections for the end of the page
+
+    def chosen(self, name: str) -> list[Figure]:
+        """The figures that a name stands for: one, or the parts fig12a, fig12b, … of fig12."""
+        part = re.compile(re.escape(name) + "[a-z]")
+        parts = [figure for figure in self.figures if name[-1:].isdigit() and part.fullmatch(figure.name)]
+        return parts or [self.figure(name)]
 
     def figure(self, name: str) -> Figure:
         for figure in self.figures:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simtlab.lab.errors import StoreError
-from simtlab.lab.record import Record
+from simtlab.lab.record import Record, unpack
 from simtlab.lab.store.conditions import Condition, parse_condition, refuse_unknown
 from simtlab.lab.store.store import JSON_COLUMNS, PLAIN_COLUMNS, Store, default_store
 from simtlab.machine.hooks import SLOTS
@@ -29,7 +29,7 @@ LAST_COLUMNS = ("seconds", "host", "finished", "version", "sources")
 
 @dataclass(frozen=True)
 class Result:
-    """A stored result without its tables."""
+    """A stored result; its tables are read when they are asked for."""
 
     plain: Mapping[str, Any]  # key, workload, size, gpu, cycles, …
     inputs: Mapping[str, Any]
@@ -38,6 +38,7 @@ class Result:
     counters: Mapping[str, int | float]
     occupancy: Sequence[Mapping[str, Any]]
     machine: Mapping[str, Any]
+    store: str | PathLike | None = field(default=None, compare=False, repr=False)  # where its tables are
 
     @property
     def key(self) -> str:
@@ -51,6 +52,14 @@ class Result:
         found |= dict(self.changes)
         return found | {"seed": self.inputs["seed"], **self.inputs["parameters"], **self.inputs["files"]}
 
+    def table(self, name: str) -> dict[str, list[Any]]:
+        """The columns of one of its tables: `launches`, `instructions` or `intervals`. Every look reads the store."""
+        question = "SELECT data FROM tables JOIN results ON result = id WHERE key = ? AND tables.name = ?"
+        with Store(self.store, write=False) as store:
+            for (data,) in store.rows(question, (self.key, name)):
+                return unpack(data)
+        raise StoreError(f"the result {self.key} has no table '{name}'")
+
     def value(self, name: str) -> Any:
         """Anything of the result by its name: a column, a policy, a machine's key, a counter; None if it has no such thing."""
         if name in self.plain:
@@ -60,8 +69,8 @@ class Result:
         if name in SLOTS:
             return "none"
         slot, _, parameter = name.partition(".")
-        if slot in self.policies:
-            return self.policies[slot]["parameters"].get(parameter)
+        if slot in self.policies and parameter in self.policies[slot]["parameters"]:
+            return self.policies[slot]["parameters"][parameter]
         for group in (self.machine, self.counters, self.inputs["parameters"], self.inputs["files"]):
             if name in group:
                 return group[name]
@@ -98,7 +107,7 @@ class Results:
             for row in store.rows(question + " ORDER BY id", tuple(c.value for c in in_sql)):
                 if self.keys is not None and row[0] not in self.keys:
                     continue
-                sample = result = _result(row)
+                sample = result = _result(row, self.store)
                 unknown -= {name for name in unknown if result.value(name) is not None}
                 if all(condition.holds(result.value(condition.name)) for condition in rest):
                     yield result
@@ -155,10 +164,10 @@ def as_cell(value: Any) -> Any:
     return json.dumps(value) if isinstance(value, list | dict) else value
 
 
-def _result(row: Sequence[Any]) -> Result:
+def _result(row: Sequence[Any], store: str | PathLike | None) -> Result:
     values = dict(zip((*COLUMNS, "config"), row, strict=True))
     parsed = {name: json.loads(values[name]) for name in JSON_COLUMNS}
-    return Result({name: values[name] for name in PLAIN_COLUMNS}, **parsed, machine=json.loads(values["config"]))
+    return Result({name: values[name] for name in PLAIN_COLUMNS}, **parsed, machine=json.loads(values["config"]), store=store)
 
 
 def results(store: str | PathLike | None = None, where: Sequence[str] = ()) -> Results:

@@ -112,7 +112,7 @@ class Loop:
     def _take_in(self, outcome: Outcome) -> None:
         task, record = outcome.task, outcome.record
         if record is not None:
-            self.store.add(record, None if self._explained else meanings())
+            self.store.add(record, {**({} if self._explained else meanings()), **record.own_counters})
             self._explained = True
             self.summary.done += 1
             self.summary.run_seconds += record.seconds

@@ -26,6 +26,7 @@ state = np.dtype(
     [("per_cta", base_t, (MAX_CTAS, ENTRIES)), ("dist", stride_t, (ENTRIES,)), ("leading_cta", "i8"), ("threshold", "i8"),
      ("lookups", "i8")]
 )  # fmt: skip
+counters = {"lookups": ("accesses", "Deterministic loads looked up in the tables.")}
 energy_pj = {"lookups": 15.07}  # section V-D, an access of the tables
 static_watts = 550e-6  # section V-D
 parameters = {"threshold": 128}
