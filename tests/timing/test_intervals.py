@@ -35,9 +35,9 @@ def test_an_interval_in_which_all_cores_slept_has_its_stalls():
 def test_too_many_intervals_become_half_as_many_of_twice_the_length():
     intervals = Intervals()
     for k in range(1, 2 * MOST + 1):
-        intervals.note(k * 4096, {"n": k * k})
+        intervals.note(k * 4096, np.array([k * k]))
     assert intervals.length == 8192
     assert intervals.next_end == (MOST + 1) * 8192
-    table = intervals.table(intervals.next_end - 1, {"n": (2 * MOST + 1) ** 2})
-    assert len(table["cycle"]) == MOST + 1
-    assert table["n"].sum() == (2 * MOST + 1) ** 2
+    ends, gains = intervals.table(intervals.next_end - 1, np.array([(2 * MOST + 1) ** 2]))
+    assert len(ends) == MOST + 1
+    assert gains.sum() == (2 * MOST + 1) ** 2

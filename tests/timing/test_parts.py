@@ -126,7 +126,7 @@ def test_a_load_that_missed_reads_its_line_again_when_it_has_come():
 def test_a_locked_line_is_never_pushed_out():
     """All ways of a set filled and locked: the next miss of that set waits, by the cause tag."""
     from simtlab.machine.build import build
-    from simtlab.machine.memory.cache import NO_WAY, fill, may_go, reserve, victim
+    from simtlab.machine.memory.cache import NO_WAY, fill, lock, may_go, reserve, victim
 
     cache = build(load("caps-gtx480").replace({"core.cores": 1})).cores[0].l1d
     for k in range(4):
@@ -136,7 +136,7 @@ def test_a_locked_line_is_never_pushed_out():
     first = victim(cache, 0)
     assert may_go(cache.line[first])
     for way in range(first, first + 4):
-        cache.line[way].locked = 1
+        lock(cache, way, 1)
     assert victim(cache, 0) == NO_WAY
 
 

@@ -108,7 +108,7 @@ def _configure_gpu(gpu: Any, config: MachineConfig) -> None:
 
 def _configure_core(core: Any, number: int, config: MachineConfig) -> None:
     issue, files = config.issue, config.register_file
-    core.number, core.detail = number, config.core.detail
+    core.number, core.cluster, core.detail = number, number // config.core.cores_per_cluster, config.core.detail
     core.warp_slots, core.schedulers, core.sub_cores = config.core.max_warps, issue.schedulers, config.core.sub_cores
     core.dual_issue, core.replay, core.reread = issue.dual_issue, issue.replay, config.l1d.reread
     core.fetches = max(1, issue.fetch_width // config.core.sub_cores)

@@ -30,8 +30,10 @@ def run(gpu, cores, slices, channels, networks, requests):
         gpu.cycle += 1
         if gpu.dispatching:
             dispatch(gpu, cores)
+        busy = False
         for c in range(gpu.cores):
             if gpu.wake[c] <= gpu.cycle:
+                busy = True
                 tick_core(gpu, cores[c], requests)
                 if gpu.may_run_ahead:
                     run_ahead(gpu, cores[c], requests)
@@ -40,7 +42,7 @@ def run(gpu, cores, slices, channels, networks, requests):
             return gpu.outcome
         if gpu.finished_kernels == gpu.kernels and requests.used == 0 and gpu.ahead <= gpu.cycle:
             return DONE
-        if gpu.jump:
+        if gpu.jump and not busy:  # where cores are at work, looking for a jump would cost more than it saves
             jump(gpu, min(next_event(gpu, networks) - 1, gpu.until))
     return SPENT
 
@@ -89,7 +91,8 @@ def advance(clock, core_khz):
 def tick_network(gpu, cores, slices, networks, requests):
     """Both directions: packets enter, move, and are taken out where there is room for them."""
     for cluster in range(gpu.clusters):
-        inject(gpu, cores, networks[TO_MEMORY], requests, cluster)
+        if gpu.waiting[cluster] > 0:
+            inject(gpu, cores, networks[TO_MEMORY], requests, cluster)
     for s in range(gpu.slices):
         if gpu.reply_ready[s] <= gpu.l2.cycle:
             reply(gpu, slices[s], networks[TO_CORES], requests)
@@ -122,6 +125,7 @@ def inject(gpu, cores, network, requests, cluster):
             pop(cores[c].inject)
             requests.entry[number].sent = gpu.cycle
             gpu.injecting[c] -= 1
+            gpu.waiting[cluster] -= 1
             gpu.inject_turn[cluster] = c + 1 - first if c + 1 - first < gpu.cores_per_cluster else 0
             if cores[c].wants_room:
                 cores[c].wants_room = cores[c].quiet = 0
@@ -208,9 +212,10 @@ def next_event(gpu, networks):
     soonest = FAR_FUTURE
     if gpu.dispatching or gpu.undelivered:
         return gpu.cycle + 1
-    for c in range(gpu.cores):
-        if gpu.injecting[c] > 0:
+    for cluster in range(gpu.clusters):
+        if gpu.waiting[cluster] > 0:
             return gpu.cycle + 1
+    for c in range(gpu.cores):
         soonest = min(soonest, gpu.wake[c])
     if gpu.ahead > gpu.cycle:
         soonest = min(soonest, gpu.ahead)

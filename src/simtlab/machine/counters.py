@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -110,17 +111,20 @@ class Tally:
 
     def __init__(self, records: Records):
         self._tables = [(_words(table), *_columns(of, table.dtype)) for of, table in _tables(records)]
-        self._names = [counter.name for counter in COUNTERS]
-        self._causes, self._stalls = _stall_columns(records.cores.dtype)
+        causes, self._stalls = _stall_columns(records.cores.dtype)
         self._cores = _words(records.cores)
+        self._names = [*(name for _, names, _ in self._tables for name in names), *causes]
+        self._order = [*(counter.name for counter in COUNTERS), *causes]
 
-    def __call__(self) -> dict[str, int]:
+    def read(self) -> np.ndarray:
         """All counters as they stand; the difference of two readings is what happened in between."""
-        found: dict[str, int] = {}
-        for words, names, columns in self._tables:
-            found |= zip(names, words[:, columns].sum(axis=0).tolist(), strict=True)
-        ordered = {name: found[name] for name in self._names}
-        return ordered | dict(zip(self._causes, self._cores[:, self._stalls].sum(axis=(0, 1)).tolist(), strict=True))
+        sums = [words[:, columns].sum(axis=0) for words, _, columns in self._tables]
+        return np.concatenate([*sums, self._cores[:, self._stalls].sum(axis=(0, 1))])
+
+    def named(self, readings: np.ndarray) -> dict[str, Any]:
+        """What was read, by name: numbers, or columns of many readings."""
+        found = dict(zip(self._names, readings.T.tolist() if readings.ndim == 1 else readings.T, strict=True))
+        return {name: found[name] for name in self._order}
 
 
 def _tables(records: Records) -> list[tuple[str, np.ndarray]]:

@@ -43,7 +43,18 @@ class Prepared:
     kept: list[Any] = field(default_factory=list)
 
 
-def prepare(config: MachineConfig, records: Records, launches: Sequence[Launch]) -> Prepared:
+class CodePlaces:
+    """Where programs lie in the machine's memory: each has a place of its own from its first launch on."""
+
+    def __init__(self) -> None:
+        self._places: dict[int, tuple[int, Program]] = {}  # by the program's identity, which holds while it is kept
+
+    def of(self, program: Program) -> int:
+        place = CODE_BASE + len(self._places) * CODE_STEP
+        return self._places.setdefault(id(program), (place, program))[0]
+
+
+def prepare(config: MachineConfig, records: Records, launches: Sequence[Launch], places: CodePlaces) -> Prepared:
     """Fill the kernel table and bring every core to its start."""
     gpu = records.gpu[0]
     prepared = Prepared()
@@ -56,7 +67,7 @@ def prepare(config: MachineConfig, records: Records, launches: Sequence[Launch])
         gpu.kernel[k].launch.divergence_hook = gpu.hooks.divergence_first
         gpu.kernel[k].launch.divergence_own = gpu.own_divergence
         gpu.kernel[k].after = last_in_stream.get(launch.stream, NO_KERNEL)
-        gpu.kernel[k].code_base = CODE_BASE + k * CODE_STEP
+        gpu.kernel[k].code_base = places.of(launch.program)
         last_in_stream[launch.stream] = k
     gpu.kernels, gpu.finished_kernels = len(launches), 0
     gpu.dispatching, gpu.last_progress = 1, gpu.cycle

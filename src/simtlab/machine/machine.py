@@ -19,7 +19,7 @@ from simtlab.machine.core.state import Stall
 from simtlab.machine.counters import Tally
 from simtlab.machine.energy import energy, of_policy
 from simtlab.machine.intervals import Intervals
-from simtlab.machine.kernels import Launch, Prepared, prepare
+from simtlab.machine.kernels import CodePlaces, Launch, Prepared, prepare
 from simtlab.machine.occupancy import Occupancy, occupancy
 from simtlab.machine.state import MAX_KERNELS
 from simtlab.machine.who_waits import who_waits
@@ -86,6 +86,7 @@ class Machine:
         self.config = config
         named = {slot: read_choice(name) for slot, name in vars(config.policies).items()} | dict(choices or {})
         self.policies = {slot: load(slot, choice.name, **choice.parameters) for slot, choice in named.items()}
+        self._places = CodePlaces()
         self._reset()
 
     def _reset(self) -> None:
@@ -111,10 +112,10 @@ class Machine:
 
     def _run_some(self, launches: Sequence[Launch], progress: Callable[[int], None] | None) -> list[TimedRun]:
         gpu = self.records.gpu[0]
-        prepared = prepare(self.config, self.records, launches)
+        prepared = prepare(self.config, self.records, launches, self._places)
         for slot, policy in self.policies.items():
-            self._own[slot][...] = policy.new_state(len(self._own[slot]))
-        first, before = int(gpu.cycle), self._tally()
+            self._own[slot][...] = policy.at_launch(self._own[slot])
+        first, before = int(gpu.cycle), self._tally.read()
         self._unfinished = True
         try:
             self._run_grids(launches, progress)
@@ -189,10 +190,10 @@ class Machine:
             raise Deadlock(f"kernel {names}: nothing moved for {STUCK_CYCLES} cycles\n{who_waits(self.records)}")
         return now
 
-    def _counted(self) -> dict[str, int]:
+    def _counted(self) -> np.ndarray:
         """All counters, up to and including this cycle."""
         close_accounts(self.records.cores, int(self.records.gpu[0].cycle))
-        return self._tally()
+        return self._tally.read()
 
     @property
     def own_counters(self) -> dict[str, tuple[str, str]]:
@@ -201,13 +202,13 @@ class Machine:
 
     def intervals(self) -> dict[str, np.ndarray]:
         """What was counted in each interval since the machine was built: its last cycle, and a column for each counter."""
-        return self._intervals.table(int(self.records.gpu[0].cycle), self._counted())
+        ends, gains = self._intervals.table(int(self.records.gpu[0].cycle), self._counted())
+        return {"cycle": ends} | self._tally.named(gains)
 
-    def _results(self, prepared: Prepared, before: dict[str, int], first: int) -> list[TimedRun]:
+    def _results(self, prepared: Prepared, before: np.ndarray, first: int) -> list[TimedRun]:
         """What was counted since `before` and the cycle `first`, up to and including this cycle."""
         gpu = self.records.gpu[0]
-        after = self._counted()
-        counters = {name: after[name] - before[name] for name in after}
+        counters = self._tally.named(self._counted() - before)
         causes = {cause.name.lower(): counters.pop(f"stall_{cause.name.lower()}") for cause in Stall}
         spans = [self._span(k, alone=len(prepared.fits) == 1) for k in range(len(prepared.fits))]
         joules = self._energy(counters, max(end for _, end in spans) - min(start for start, _ in spans) + 1)

@@ -94,6 +94,7 @@ gpu_t = np.dtype(
         ("resident", "i8", (MAX_CORES,)),  # CTAs in each core
         ("wake", "i8", (MAX_CORES,)),  # the next cycle each core can do something
         ("injecting", "i8", (MAX_CORES,)),  # requests each core has waiting for the network
+        ("waiting", "i8", (MAX_CORES,)),  # per cluster: the same of all its cores
         ("inject_turn", "i8", (MAX_CORES,)),  # per cluster: whose turn it is
         ("slice_wake", "i8", (MAX_SLICES,)),  # the next L2 cycle each slice can do something
         ("reply_ready", "i8", (MAX_SLICES,)),  # the L2 cycle from which its oldest answer can leave

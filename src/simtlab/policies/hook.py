@@ -4,6 +4,7 @@
     parameters = {...}            fields of the state with their defaults; `limits` says what a parameter may be
     counters = {...}              fields of the state to be seen in every run, each with a unit and a sentence (policies.counters)
     energy_pj = {...}             what each count of a field of the state costs; `static_watts`: what its hardware always draws
+    outlives_launch = True        its state stays from one launch to the next, as a table in hardware does
     patient = True                (a warp scheduler) where `pick` holds back, it would again until something in the core changes,
                                   so that the core may sleep
     @hook                         its hooks, by the names of its slot (simtlab.machine.hooks has them all)

@@ -70,6 +70,14 @@ class Policy:
             states[name] = value
         return states
 
+    def at_launch(self, states: np.ndarray) -> np.ndarray:
+        """What its states become when a launch begins: new ones, or with `outlives_launch` the same, its counts at zero."""
+        begun = self.new_state(len(states))
+        if getattr(self.module, "outlives_launch", False):
+            for name in set(self.state.names or ()) - {*self.counters, *self.energy_pj}:
+                begun[name] = states[name]
+        return begun
+
 
 def file_of(slot: str, name: str) -> Path:
     """The file that holds a policy."""

@@ -1,6 +1,7 @@
 """Small tables searched by a key, as prefetchers keep them. An entry has a `key` and `updated`, a cycle; 0: it is empty."""
 
 from simtlab.compiled import compiled
+from simtlab.machine.core.fetch import INSTRUCTION_BYTES
 
 NOT_THERE = -1
 
@@ -26,5 +27,5 @@ def place_for(table):
 
 @compiled
 def key_of(core, load):
-    """A load's PC; instructions of different kernels have different ones."""
-    return core.slots[load.slot].kernel << 32 | load.pc
+    """A load's PC: where the instruction lies, which no other kernel's does."""
+    return core.slots[load.slot].code_base + load.pc * INSTRUCTION_BYTES

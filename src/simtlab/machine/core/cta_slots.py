@@ -98,7 +98,7 @@ def take_slot(core, kernel, w, k, c, warp):
     """Give a warp its slot."""
     slot = core.slots[w]
     slot.cta, slot.warp, slot.kernel, slot.head, slot.buffered = c, warp, k, 0, 0
-    slot.code, slot.timing, slot.pc_counts = kernel.code, kernel.timing, kernel.pc_counts
+    slot.code, slot.timing, slot.pc_counts, slot.code_base = kernel.code, kernel.timing, kernel.pc_counts, kernel.code_base
     slot.in_flight, slot.collecting, slot.stores, slot.reservations = 0, 0, 0, 0
     slot.bloom = np.uint64(0)
     for word in range(REGISTER_WORDS):

@@ -11,7 +11,7 @@ from simtlab.machine.core.inflight import plan
 from simtlab.machine.core.state import MAX_OPS, OpState
 from simtlab.machine.core.timing import Memory
 from simtlab.machine.fifo import NOTHING, front, is_full, pop, push
-from simtlab.machine.memory.cache import line_of
+from simtlab.machine.memory.cache import line_of, lock
 from simtlab.machine.memory.l1 import Failure, fetch_constant, load, send_atomic, store_line
 from simtlab.machine.memory.prefetch import overtake, serve_prefetch
 
@@ -132,7 +132,7 @@ def serve_access(gpu, core, requests, number):
 def line_came(gpu, core, number, way):
     """Data that a load waits for are in the L1: it has them, or (`l1d.reread`) reads the line, locked until then."""
     if core.reread and way >= 0 and not is_full(core.rereads):
-        core.l1d.line[way].locked += 1
+        lock(core.l1d, way, 1)
         push(core.rereads, number + MAX_OPS * way)
     else:
         answered(gpu, core, number)
@@ -142,7 +142,7 @@ def line_came(gpu, core, number, way):
 def read_again(gpu, core):
     """A load that missed reads its line, which nothing could push out meanwhile (BOOK 4.1.1)."""
     item = pop(core.rereads)
-    core.l1d.line[item // MAX_OPS].locked -= 1
+    lock(core.l1d, item // MAX_OPS, -1)
     core.l1_data_reads += 1
     core.moved = gpu.cycle
     answered(gpu, core, item % MAX_OPS)

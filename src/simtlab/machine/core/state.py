@@ -148,6 +148,7 @@ slot_t = np.dtype(
         ("code", "i8"),  # host addresses of its kernel's instructions,
         ("timing", "i8"),  # and of what the core must know of them
         ("pc_counts", "i8"),
+        ("code_base", "i8"),  # where its kernel's instructions lie in the machine's memory
         ("head", "i8"),  # pc of the instruction buffer's first entry
         ("buffered", "i8"),
         ("in_flight", "i8"),  # instructions issued and not finished
@@ -201,6 +202,7 @@ collector_t = np.dtype(
 core_t = np.dtype(
     [
         ("number", "i8"),
+        ("cluster", "i8"),
         ("address", "i8"),  # of this record, for policies' hooks
         ("own_warp_scheduler", "i8", (MAX_SCHEDULERS,)),  # addresses of the policies' own state
         ("own_prefetcher", "i8"),

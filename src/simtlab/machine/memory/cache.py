@@ -11,6 +11,7 @@ import numpy as np
 from simtlab.compiled import call_hook, compiled
 
 NO_WAY = -1
+FIRST_TO_GO, CANNOT_GO = 0, 1 << 62  # ranks
 EMPTY = -1
 
 
@@ -65,7 +66,9 @@ def cache_t(max_lines: int) -> np.dtype:
             ("victim_hook", "i8"),  # address of the replacement policy's hook, or 0
             ("own", "i8"),
             ("first_line", "i8"),  # host address of the lines
-            ("tags", "i8", (max_lines,)),  # of the lines that hold something, side by side to be compared; else EMPTY
+            # Of each line what is compared in every lookup and every miss, side by side:
+            ("tags", "i8", (max_lines,)),  # EMPTY where it holds nothing
+            ("ranks", "i8", (max_lines,)),  # in which order the lines of a set make room; see `rank`
             ("line", line_t, (max_lines,)),
         ],
         align=True,
@@ -120,6 +123,19 @@ def probe(cache, address):
 def touch(cache, way):
     cache.clock += 1
     cache.line[way].used = cache.clock
+    rank(cache, way)
+
+
+@compiled
+def rank(cache, way):
+    """Settle when a line makes room for another, after it changed: an empty one first, then by its last use (or its age)."""
+    line = cache.line[way]
+    if line.state == INVALID:
+        cache.ranks[way] = FIRST_TO_GO
+    elif not may_go(line):
+        cache.ranks[way] = CANNOT_GO
+    else:
+        cache.ranks[way] = line.filled if cache.fifo else line.used
 
 
 @compiled
@@ -128,16 +144,10 @@ def victim(cache, address):
     first = set_of(cache, address) * cache.ways
     if cache.victim_hook != 0:
         return ask_policy(cache, first)
-    best = NO_WAY
+    best, lowest = NO_WAY, CANNOT_GO
     for way in range(first, first + cache.ways):
-        line = cache.line[way]
-        if line.state == INVALID:
-            return way
-        if not may_go(line):
-            continue
-        stamp = line.filled if cache.fifo else line.used
-        if best == NO_WAY or stamp < (cache.line[best].filled if cache.fifo else cache.line[best].used):
-            best = way
+        best = way if cache.ranks[way] < lowest else best
+        lowest = min(lowest, cache.ranks[way])
     return best
 
 
@@ -184,6 +194,21 @@ def fill(cache, way, sectors):
     line.pending = np.uint32(line.pending & ~sectors)
     cache.clock += 1
     line.filled = cache.clock
+    rank(cache, way)
+
+
+@compiled
+def expect(cache, way, sectors):
+    """More sectors of a line are on their way."""
+    cache.line[way].pending = np.uint32(cache.line[way].pending | sectors)
+    rank(cache, way)
+
+
+@compiled
+def lock(cache, way, loads):
+    """So many loads more (or fewer) have yet to read a line, which stays until they have."""
+    cache.line[way].locked += loads
+    rank(cache, way)
 
 
 @compiled
@@ -194,6 +219,7 @@ def invalidate(cache, way):
     line.sectors, line.pending, line.dirty = np.uint32(0), np.uint32(0), np.uint32(0)
     cache.unused_evicted += line.prefetched
     line.prefetched = 0
+    rank(cache, way)
 
 
 @compiled

@@ -8,7 +8,19 @@ from simtlab.compiled import call_hook, compiled
 from simtlab.machine.fifo import NOTHING, is_full, push
 from simtlab.machine.memory import mshr as table
 from simtlab.machine.memory.address_map import locate
-from simtlab.machine.memory.cache import DIRTY, NO_WAY, fill, forget_all, invalidate, may_go, probe, reserve, touch, victim
+from simtlab.machine.memory.cache import (
+    DIRTY,
+    NO_WAY,
+    expect,
+    fill,
+    forget_all,
+    invalidate,
+    may_go,
+    probe,
+    reserve,
+    touch,
+    victim,
+)
 from simtlab.machine.request import Kind, create
 
 READ, WRITE, ATOMIC, CONSTANT = (int(k) for k in (Kind.READ, Kind.WRITE, Kind.ATOMIC, Kind.CONSTANT))
@@ -60,6 +72,7 @@ def send(gpu, core, requests, kind, address, size, token, number):
     core.outstanding += kind != WRITE_BACK
     push(core.inject, made)
     gpu.injecting[core.number] += 1
+    gpu.waiting[core.cluster] += 1
 
 
 @compiled
@@ -158,7 +171,7 @@ def take_entry(gpu, core, requests, address, way):
             return NO_NETWORK
         reserve(cache, way, address, sector_bit(cache, address))
     elif way != NO_WAY:
-        cache.line[way].pending = np.uint32(cache.line[way].pending | sector_bit(cache, address))
+        expect(cache, way, sector_bit(cache, address))
     allocate(core.mshr, address, way)
     return NONE
 

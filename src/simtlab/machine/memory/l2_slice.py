@@ -10,7 +10,7 @@ from simtlab.compiled import compiled
 from simtlab.machine.fifo import NOTHING, front, is_full, pop, push
 from simtlab.machine.memory import mshr as table
 from simtlab.machine.memory.address_map import locate
-from simtlab.machine.memory.cache import DIRTY, NO_WAY, fill, probe, reserve, sector_of, touch, victim
+from simtlab.machine.memory.cache import DIRTY, NO_WAY, expect, fill, probe, reserve, sector_of, touch, victim
 from simtlab.machine.memory.dram import next_event as next_in_dram
 from simtlab.machine.memory.dram import offer
 from simtlab.machine.memory.l1 import sector_bit
@@ -185,7 +185,7 @@ def read(gpu, slice, requests, number):
             return False
         reserve(cache, way, address, wanted)
     else:
-        cache.line[way].pending = np.uint32(cache.line[way].pending | wanted)
+        expect(cache, way, wanted)
     merge(slice.mshr, allocate(slice.mshr, address, way), number)
     slice.misses += 1
     slice.atomics += request.kind == ATOMIC

@@ -29,6 +29,7 @@ state = np.dtype(
 counters = {"lookups": ("accesses", "Deterministic loads looked up in the tables.")}
 energy_pj = {"lookups": 15.07}  # section V-D, an access of the tables
 static_watts = 550e-6  # section V-D
+outlives_launch = True
 parameters = {"threshold": 128}
 limits = {"threshold": (0, 255)}
 NO_CTA = 0  # `leading_cta` is one more than a CTA slot
@@ -135,4 +136,4 @@ def foretell(core, own, entry, cta, warp, cycle):
     if warp <= base.warp or not is_here or entry.mispredicts > own.threshold:
         return
     for k in range(base.accesses):
-        prefetch(core, base.address[k] + (warp - base.warp) * entry.stride, w, entry.key & 0xFFFFFFFF, cycle)
+        prefetch(core, base.address[k] + (warp - base.warp) * entry.stride, w, entry.key, cycle)

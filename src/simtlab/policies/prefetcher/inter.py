@@ -12,6 +12,7 @@ from simtlab.policies.tables import NOT_THERE, find, key_of
 
 ENTRIES = 8  # loads of a core; chosen as many as the inter-thread table of MTA has
 state = np.dtype([("table", stride_t, (ENTRIES,)), ("confidence", "i8"), ("degree", "i8")])
+outlives_launch = True
 parameters = {"confidence": 2, "degree": 8}  # the degree is chosen: CAPS gives none, and traffic follows it
 limits = {"confidence": (1, 8), "degree": (1, 48)}
 

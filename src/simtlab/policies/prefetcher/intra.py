@@ -12,6 +12,7 @@ from simtlab.policies.tables import NOT_THERE, find, key_of
 
 ENTRIES = 4  # loads of a warp; chosen as many as CAPS follows
 state = np.dtype([("table", stride_t, (MAX_WARPS, ENTRIES)), ("confidence", "i8"), ("degree", "i8")])
+outlives_launch = True
 parameters = {"confidence": 2, "degree": 1}
 limits = {"confidence": (1, 8), "degree": (1, 8)}
 

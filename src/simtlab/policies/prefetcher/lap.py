@@ -12,6 +12,7 @@ ENTRIES = 64  # macro blocks remembered; chosen
 state = np.dtype(
     [("table", [("key", "i8"), ("missed", "u8"), ("updated", "i8")], (ENTRIES,)), ("block_lines", "i8"), ("misses", "i8")]
 )
+outlives_launch = True
 parameters = {"block_lines": 4, "misses": 2}
 limits = {"block_lines": (2, 32), "misses": (1, 32)}
 

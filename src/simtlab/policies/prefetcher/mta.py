@@ -23,6 +23,7 @@ state = np.dtype(
      ("period", "i8"), ("throttle", "i8"), ("turn", "i8"), ("next", "i8"), ("evicted", "i8"), ("used", "i8"),
      ("merged", "i8"), ("accesses", "i8"), ("eviction_rate", "f8"), ("merge_ratio", "f8")]
 )  # fmt: skip
+outlives_launch = True
 parameters = {"period": 100_000, "throttle": 2}
 limits = {"period": (1, None), "throttle": (0, 5)}
 

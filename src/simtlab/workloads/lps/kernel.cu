@@ -17,16 +17,17 @@ extern "C" __global__ void GPU_laplace3d(int nx, int ny, int nz, int pitch, cons
     int source = x + y * pitch;
     bool active = x < nx && y < ny;
 
-    // The border: threads of the first warps take one more point each, first the rows above and below, then the sides.
+    // The border: the rows above and below are taken by the first two rows of threads, the sides with the corners by the
+    // next few threads, as in the original: what a warp loads is then one line of a row, or a few single points.
     int k = threadIdx.x + threadIdx.y * BLOCK_X;
-    bool border = k < 2 * (ROW + BLOCK_Y);
+    bool border = k < 2 * (BLOCK_X + BLOCK_Y + 2);
     int beside_x, beside_y;
-    if (k < 2 * ROW) {
-        beside_x = k % ROW - 1;
-        beside_y = k < ROW ? -1 : BLOCK_Y;
+    if (threadIdx.y < 2) {
+        beside_x = threadIdx.x;
+        beside_y = threadIdx.y == 0 ? -1 : BLOCK_Y;
     } else {
         beside_x = k & 1 ? BLOCK_X : -1;
-        beside_y = (k - 2 * ROW) / 2;
+        beside_y = (k - 2 * BLOCK_X) / 2 - 1;
     }
     int border_mine = beside_x + 1 + (beside_y + 1) * ROW;
     beside_x += blockIdx.x * BLOCK_X;
