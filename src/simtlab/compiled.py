@@ -204,6 +204,22 @@ def _fetch_add(typing, address, amount):
     return types.int64(types.int64, types.int64), generate
 
 
+@intrinsic
+def _count_ones(typing, word):
+    def generate(context, builder, signature, args):
+        return builder.ctpop(args[0])
+
+    return types.int64(types.uint64), generate
+
+
+@intrinsic
+def _count_trailing_zeros(typing, word):
+    def generate(context, builder, signature, args):
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.uint64), generate
+
+
 _HOOK = ir.FunctionType(ir.IntType(64), [ir.IntType(64)] * 4)
 HOOK_C = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint64, ctypes.c_int64)
 
@@ -241,8 +257,18 @@ def reader_of(dtype: np.dtype) -> Any:
 call_hook: Any
 call_operation: Any
 fetch_add: Any
+count_ones: Any
+count_trailing_zeros: Any
 
 if UNCOMPILED:
+
+    def count_ones(word):
+        """Set bits of a 64-bit word."""
+        return np.int64(int(word).bit_count())
+
+    def count_trailing_zeros(word):
+        """Zeros below the lowest set bit of a 64-bit word that is not zero."""
+        return np.int64((int(word) & -int(word)).bit_length() - 1)
 
     def fetch_add(address, amount):
         """Add to a 64-bit number that several host threads share; gives the old value."""
@@ -283,6 +309,7 @@ if UNCOMPILED:
 
 else:
     call_operation, fetch_add, call_hook = _call_operation, _fetch_add, _call_hook
+    count_ones, count_trailing_zeros = _count_ones, _count_trailing_zeros
     load_u8, load_u32 = _loader(types.uint8, 8), _loader(types.uint32, 32)
     load_i32, load_i64 = _loader(types.int32, 32), _loader(types.int64, 64)
     store_u8, store_u16 = _storer(types.uint8, 8), _storer(types.uint16, 16)

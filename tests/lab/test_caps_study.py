@@ -82,14 +82,14 @@ def test_loads_are_executed_as_often_as_the_programs_loops_say(tiny):
     assert executions["MM"] == 64 / 16  # tiles of the inner dimension
     assert executions["CP"] == executions["JC1"] == executions["FFT"] == 1  # without a loop
     assert values["notes"]["FFT"] == "0/16"
-    assert values["notes"]["KM"] == "6/6"
+    assert values["notes"]["KM"] == "2/2"
 
 
 def test_loads_are_told_by_their_pc_and_come_with_the_most_executed_first(tiny):
-    """LPS: four loads before the loop over planes, four in it; a warp at the border of the grid skips some."""
+    """LPS: two loads before the loop over planes, two in it; a warp at the border of the grid skips some."""
     (result,) = results(tiny / "store.sqlite").where("workload=LPS")
     loads = global_loads(result)
-    assert [in_loop for _, _, in_loop in loads].count(True) == 4
+    assert [in_loop for _, _, in_loop in loads].count(True) == 2
     assert loads == sorted(loads, reverse=True)
     launches = result.table("launches")
     warps = sum(x * y * z * 4 for x, y, z in launches["grid"])  # blocks of 32 x 4

@@ -31,7 +31,7 @@ def recorder(tmp_path):
 
 def order(recorder, scheduler, ctas=3, warps=3):
     """The warps in the order of their loads, as "A0 A1 …"."""
-    device = gpu(prefetcher=recorder, warp_scheduler=scheduler)
+    device = gpu({"units.sp_units": 2}, prefetcher=recorder, warp_scheduler=scheduler)  # no warp waits for a unit
     values = device.array(np.arange(ctas * warps * 32, dtype="f4"))
     made = kernel(device, BODY)
     made(ctas, warps * 32, [values, np.uint64(0)])  # its instructions are in the L2 for the second time

@@ -114,9 +114,9 @@ def test_a_warp_slot_that_is_empty_is_no_base():
 
 
 def multiply(prefetcher: str | None = "warp-distance", **parameters):
-    """matrixMul on two cores with one scheduler each, so that warps load in the order of their slots."""
+    """matrixMul on two cores, with registers enough for a CTA of 32 warps."""
     policies = {"prefetcher": prefetcher} if prefetcher else {}
-    device = sl.Gpu("caps-gtx480", set={"core.cores": 2, "issue.schedulers": 1}, **policies)
+    device = sl.Gpu("caps-gtx480", set={"core.cores": 2, "core.registers": 65536}, **policies)
     (run,) = sl.workload("MM", size="tiny", **parameters).run(device).launches
     return run
 

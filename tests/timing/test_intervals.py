@@ -29,7 +29,7 @@ def test_an_interval_in_which_all_cores_slept_has_its_stalls():
     gpu.compile(source)["chase"](1, 1, [order])
     table = gpu.machine.intervals()
     stalls = sum(values for name, values in table.items() if name.startswith("stall_"))
-    assert stalls.tolist() == (np.diff(table["cycle"], prepend=0) * 2 * 2).tolist()
+    assert stalls.tolist() == (np.diff(table["cycle"], prepend=0) * 2).tolist()
 
 
 def test_too_many_intervals_become_half_as_many_of_twice_the_length():

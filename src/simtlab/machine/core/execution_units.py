@@ -4,10 +4,10 @@ import numpy as np
 
 from simtlab.compiled import compiled
 from simtlab.machine.core.cta_slots import leave_if_drained
-from simtlab.machine.core.inflight import free_op, is_planned, plan, take_planned
+from simtlab.machine.core.inflight import free_op, is_planned, plan, plan_release, take_planned, take_released
 from simtlab.machine.core.ldst import count_load, offer
 from simtlab.machine.core.operand_collector import bank_of, leave
-from simtlab.machine.core.scoreboard import bit_of, check, clear_hazards, release
+from simtlab.machine.core.scoreboard import bit_of, check, clear_hazards, hold, let_go, release
 from simtlab.machine.core.state import FIRST_PREDICATE, OpState, Unit, WarProtection
 from simtlab.machine.core.texture_unit import begin_fetch
 from simtlab.machine.core.timing import timing_at
@@ -54,6 +54,18 @@ def begin(core, number, sub_core, row, cycle):
 
 
 @compiled
+def begin_alone(core, w, row, cycle):
+    """One loop: the warp waits for the result, and nothing of the instruction need be kept. The unit is known to be free."""
+    sub_core = core.sub_core_of[w]
+    core.unit_free[sub_core, row.unit, free_copy(core, sub_core, row.unit, cycle)] = cycle + row.initiation
+    core.unit_busy[row.unit] += row.initiation
+    core.operands_read += row.registers_read
+    core.operands_written += row.registers_written
+    hold(core, w, row.waits_for)
+    plan_release(core, w, cycle + row.latency)
+
+
+@compiled
 def dispatch(core, cycle):
     """Collector units with all operands send their instruction to its unit, oldest first, those of one warp in order."""
     place, behind = 0, np.uint64(0)  # warps with an older instruction still here
@@ -95,6 +107,8 @@ def write_back(gpu, core):
         return
     core.moved = cycle
     core.quiet = 0
+    if core.detail == 1:
+        let_go(core, take_released(core, cycle))
     number = take_planned(core, cycle)
     while number != NOTHING:
         following = core.ops[number].next

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simtlab.compiled import compiled
+from simtlab.compiled import compiled, count_ones, count_trailing_zeros
 from simtlab.machine.core.scoreboard import bit_of
 from simtlab.machine.core.state import MAX_OPS, WHEEL, OpState
 from simtlab.machine.fifo import NOTHING
@@ -20,6 +20,7 @@ def reset(core):
     core.free_op = 0
     for k in range(WHEEL):
         core.wheel[k] = NOTHING
+        core.released[k] = np.uint64(0)
     for k in range(WHEEL // 64):
         core.wheel_used[k] = np.uint64(0)
 
@@ -49,6 +50,19 @@ def plan(core, number, cycle):
     place = cycle % WHEEL
     core.ops[number].next = core.wheel[place]
     core.wheel[place] = number
+    use(core, place)
+
+
+@compiled
+def plan_release(core, w, cycle):
+    """The warp can go on in that cycle: all that the one-loop core need know of an instruction under way."""
+    place = cycle % WHEEL
+    core.released[place] |= bit_of(w)
+    use(core, place)
+
+
+@compiled
+def use(core, place):
     core.wheel_used[place // 64] = np.uint64(core.wheel_used[place // 64] | bit_of(place % 64))
 
 
@@ -72,7 +86,16 @@ def next_planned(core, cycle):
 @compiled
 def is_planned(core, cycle):
     """Whether a cycle has results planned."""
-    return core.wheel[cycle % WHEEL] != NOTHING
+    place = cycle % WHEEL
+    return core.wheel_used[place // 64] & bit_of(place % 64) != 0
+
+
+@compiled
+def take_released(core, cycle):
+    """The warps that can go on in a cycle; the wheel forgets them."""
+    warps = core.released[cycle % WHEEL]
+    core.released[cycle % WHEEL] = np.uint64(0)
+    return warps
 
 
 @compiled
@@ -93,14 +116,9 @@ def take_planned(core, cycle):
 @compiled
 def lowest_bit(word):
     """The number of the lowest set bit of a 64-bit word that is not zero."""
-    isolated = np.uint64(word & (~word + np.uint64(1)))
-    return count_bits(np.uint64(isolated - np.uint64(1)))
+    return count_trailing_zeros(np.uint64(word))
 
 
 @compiled
 def count_bits(word):
-    w = np.uint64(word)
-    w = np.uint64(w - ((w >> np.uint64(1)) & np.uint64(0x5555555555555555)))
-    w = np.uint64((w & np.uint64(0x3333333333333333)) + ((w >> np.uint64(2)) & np.uint64(0x3333333333333333)))
-    w = np.uint64((w + (w >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F))
-    return np.int64(np.uint64(w * np.uint64(0x0101010101010101)) >> np.uint64(56))
+    return count_ones(np.uint64(word))

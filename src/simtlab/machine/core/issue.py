@@ -12,7 +12,7 @@ from simtlab.execute.state import Outcome, WarpStatus
 from simtlab.execute.warp import execute, lanes_of
 from simtlab.machine.core.coalescer import coalesce
 from simtlab.machine.core.cta_slots import leave_if_drained
-from simtlab.machine.core.execution_units import NO_COPY, begin, free_copy
+from simtlab.machine.core.execution_units import NO_COPY, begin, begin_alone, free_copy
 from simtlab.machine.core.inflight import lowest_bit, new_op, plan
 from simtlab.machine.core.instruction_buffer import advance
 from simtlab.machine.core.operand_collector import enter, free_collector
@@ -76,6 +76,8 @@ def schedule(gpu, core, scheduler):
     if core.scheduler_free[scheduler] > gpu.cycle:
         return DISPATCH, lowest_bit(could)
     ready = ready_of(core, could, scheduler % core.sub_cores, gpu.cycle)
+    if core.detail < 3 and could & ~(ready | core.unit_of_head[LDST] | core.unit_of_head[TEX]):
+        core.moved = gpu.cycle  # a busy unit is free again by itself, whatever the others wait for
     if ready == 0:
         return which_pipe(core, could)
     own = core.own_warp_scheduler[scheduler]
@@ -182,6 +184,9 @@ def start(gpu, core, w, mask, ins, warp):
     slot = core.slots[w]
     pc = slot.head
     row = timing_at(slot.timing).row[pc]
+    if core.detail == 1 and row.unit != LDST and row.unit != TEX:
+        begin_alone(core, w, row, gpu.cycle + 1)
+        return
     number = new_op(core)
     op = core.ops[number]
     op.slot, op.pc, op.unit, op.memory = w, pc, row.unit, row.memory

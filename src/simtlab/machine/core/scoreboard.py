@@ -88,7 +88,13 @@ def hold(core, w, reason):
 
 @compiled
 def clear_hazards(core, w):
-    keep = np.uint64(~bit_of(w))
+    let_go(core, bit_of(w))
+
+
+@compiled
+def let_go(core, warps):
+    """Warps have what they waited for."""
+    keep = np.uint64(~warps)
     core.wait = np.uint64(core.wait & keep)
     core.short = np.uint64(core.short & keep)
     core.long = np.uint64(core.long & keep)

@@ -265,6 +265,7 @@ core_t = np.dtype(
         ("ops", op_t, (MAX_OPS,)),
         ("free_op", "i8"),
         ("wheel", "i2", (WHEEL,)),
+        ("released", "u8", (WHEEL,)),  # one loop: the warps whose result is there
         ("wheel_used", "u8", (WHEEL // 64,)),
         ("collector", collector_t, (MAX_COLLECTORS,)),
         ("collector_pool", "i8", (MAX_COLLECTORS,)),

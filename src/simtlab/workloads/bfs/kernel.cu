@@ -12,6 +12,7 @@ extern "C" __global__ void Kernel(
     int node = blockIdx.x * blockDim.x + threadIdx.x;
     if (node < n_nodes && frontier[node]) {
         frontier[node] = false;
+#pragma unroll 1
         for (int k = nodes[node].first; k < nodes[node].first + nodes[node].edges; k++) {
             int neighbour = edges[k];
             if (!visited[neighbour]) {

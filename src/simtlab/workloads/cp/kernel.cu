@@ -17,6 +17,7 @@ extern "C" __global__ void cenergy(int n_atoms, float spacing, float *potential)
     float y = spacing * row;
     float to_second = spacing * BLOCK_X;
     float first = 0.0f, second = 0.0f;
+#pragma unroll 1
     for (int k = 0; k < n_atoms; k++) {
         float4 atom = atoms[k];
         float dy = y - atom.y;

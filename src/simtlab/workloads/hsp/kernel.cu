@@ -35,6 +35,7 @@ extern "C" __global__ void calculate_temp(
     int west = max(tx - 1, first_x), east = min(tx + 1, last_x);
 
     bool computed = false;
+#pragma unroll 1
     for (int i = 0; i < steps; i++) {
         computed = tx >= i + 1 && tx <= BLOCK - i - 2 && ty >= i + 1 && ty <= BLOCK - i - 2
                    && tx >= first_x && tx <= last_x && ty >= first_y && ty <= last_y;

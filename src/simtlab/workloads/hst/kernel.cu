@@ -32,6 +32,7 @@ extern "C" __global__ void histogram64Kernel(uint *partial, const uint4 *data, u
         words[threadIdx.x + i * THREADS64] = 0;
     __syncthreads();
 
+#pragma unroll 1
     for (uint at = blockIdx.x * blockDim.x + threadIdx.x; at < vectors; at += blockDim.x * gridDim.x) {
         const uint4 vector = data[at];
         count64(own, vector.x);
@@ -101,6 +102,7 @@ extern "C" __global__ void histogram256Kernel(uint *partial, const uint *data, u
     const uint tag = threadIdx.x << TAG_SHIFT;
     const uint lane = threadIdx.x & 31;
     uint first = blockIdx.x * blockDim.x + threadIdx.x - lane;  // the same for all of a warp, so that they stay together
+#pragma unroll 1
     for (; first < words; first += blockDim.x * gridDim.x) {
         const uint lanes = __ballot_sync(0xFFFFFFFF, first + lane < words);
         if (first + lane < words)
@@ -123,6 +125,7 @@ template <int BINS, int THREADS> __device__ void merge(uint *histogram, const ui
     __shared__ uint sums[THREADS];
 
     uint sum = 0;
+#pragma unroll 1
     for (uint i = threadIdx.x; i < histograms; i += THREADS)
         sum += partial[blockIdx.x + i * BINS];
     sums[threadIdx.x] = sum;

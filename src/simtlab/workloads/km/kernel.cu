@@ -10,6 +10,7 @@ extern "C" __global__ void invert_mapping(float *by_point, float *by_feature, in
 {
     int point = threadIdx.x + blockDim.x * blockIdx.x;
     if (point < n_points)
+#pragma unroll 1
         for (int k = 0; k < n_features; k++)
             by_feature[point + n_points * k] = by_point[point * n_features + k];
 }
@@ -33,9 +34,10 @@ __device__ void assign(Features features, int n_features, int n_points, int n_cl
         return;
     int nearest = -1;
     float least = 3.402823466e38f;
+#pragma unroll 1
     for (int c = 0; c < n_clusters; c++) {
         float distance = 0.0f;
-#pragma unroll 1  // unrolled, it takes half as many registers again, and fewer CTAs fit a core than of the suite's program
+#pragma unroll 1
         for (int k = 0; k < n_features; k++) {
             float difference = features[point + k * n_points] - centres[c * n_features + k];
             distance += difference * difference;

@@ -44,6 +44,7 @@ extern "C" __global__ void GPU_laplace3d(int nx, int ny, int nz, int pitch, cons
     bool edge = x == 0 || x == nx - 1 || y == 0 || y == ny - 1;
     int plane_points = pitch * ny;
     int target = source;
+#pragma unroll 1
     for (int z = 0; z < nz; z++) {
         int free = below;
         below = here;

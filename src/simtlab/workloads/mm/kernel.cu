@@ -12,6 +12,7 @@ __global__ void matrixMul(float *c, float *a, float *b, int a_columns, int b_col
     int b_begin = TILE * blockIdx.x;
 
     float sum = 0;
+#pragma unroll 1
     for (int from_a = a_begin, from_b = b_begin; from_a < a_end; from_a += TILE, from_b += TILE * b_columns) {
         a_tile[ty][tx] = a[from_a + a_columns * ty + tx];
         b_tile[ty][tx] = b[from_b + b_columns * ty + tx];

@@ -39,6 +39,7 @@ extern "C" __global__ void ComputeQ_GPU(int numK, int first, const float *x, con
         k = 1;
         first++;
     }
+#pragma unroll 1
     for (; k < SAMPLES_PER_LAUNCH && first < numK; k += 2, first += 2) {
         const float angle = TWO_PI * (samples[k].kx * px + samples[k].ky * py + samples[k].kz * pz);
         sumR += samples[k].phiMag * cosf(angle);

@@ -17,6 +17,7 @@ extern "C" __global__ void MapperCount(const char *inputKeys, const char *inputV
     int keyBytes = 0, valBytes = 0, emitted = 0;
     const int base = blockIdx.x * blockDim.x * recordsPerTask;
     const int end = min(base + int(blockDim.x) * recordsPerTask, records);
+#pragma unroll 1
     for (int i = base + threadIdx.x; i < end; i += blockDim.x) {
         const int4 at = inputOffsets[i];
         keyBytes += at.w;
@@ -35,6 +36,7 @@ struct Cursor {
 
 __device__ void copyBytes(char *to, const char *from, int bytes)
 {
+#pragma unroll 1
     for (int i = 0; i < bytes; i++)
         to[i] = from[i];
 }
@@ -67,6 +69,7 @@ extern "C" __global__ void Mapper(const char *inputKeys, const char *inputVals, 
     cursor.valBytes = valSizes[task];
     const int base = blockIdx.x * blockDim.x * recordsPerTask;
     const int end = min(base + int(blockDim.x) * recordsPerTask, records);
+#pragma unroll 1
     for (int i = base + threadIdx.x; i < end; i += blockDim.x) {
         const int4 at = inputOffsets[i];
         emit(cursor, inputVals + at.z, at.w, inputKeys + at.x, at.y, keys, vals, offsets);
@@ -153,7 +156,9 @@ extern "C" __global__ void SortShared(const char *keys, int4 *entries, int short
     const int t = threadIdx.x;
     const int i = blockIdx.x * THREADS + t;
     window[t] = entries[i];
+#pragma unroll 1
     for (int length = shortest; length <= longest; length *= 2) {
+#pragma unroll 1
         for (int distance = min(length / 2, widest); distance > 0; distance /= 2) {
             __syncthreads();
             const int partner = t ^ distance;
@@ -223,6 +228,7 @@ extern "C" __global__ void ReducerCount(const char *keys, const char *vals, cons
     const int base = blockIdx.x * blockDim.x * groupsPerTask;
     const int end = min(base + int(blockDim.x) * groupsPerTask, groups);
     int emitted = 0;
+#pragma unroll 1
     for (int i = base + threadIdx.x; i < end; i += blockDim.x)
         emitted++;
     keySizes[task] = emitted * sizeof(int);
@@ -240,6 +246,7 @@ extern "C" __global__ void Reducer(const char *keys, const char *vals, const int
     int key = keyPlaces[task], val = valPlaces[task], entry = entryPlaces[task];
     const int base = blockIdx.x * blockDim.x * groupsPerTask;
     const int end = min(base + int(blockDim.x) * groupsPerTask, groups);
+#pragma unroll 1
     for (int i = base + threadIdx.x; i < end; i += blockDim.x) {
         const int2 range = ranges[i];
         *(int *)(outputKeys + key) = viewsOf(keys, offsets[range.x]);

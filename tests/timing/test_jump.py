@@ -1,0 +1,61 @@
+"""Whatever is not looked at because nothing can happen there changes no counter: sleeping, jumping and running ahead are all
+switched off together by `gpu.jump = 0`, and every run must be as before."""
+
+import numpy as np
+import pytest
+
+import simtlab as sl
+
+UNEVEN = r"""
+extern "C" __global__ void uneven(float *y, int most) {
+    __shared__ float sums[128];
+    int rounds = 20 + (blockIdx.x * 37) % most;
+    float x = threadIdx.x;
+    for (int k = 0; k < rounds; k++) x = x * 0.5f + (threadIdx.x & 1 ? k : -k);
+    sums[threadIdx.x] = x;
+    __syncthreads();
+    y[blockIdx.x * blockDim.x + threadIdx.x] = sums[127 - threadIdx.x];
+}
+"""
+CASES = {
+    "BFS": ("caps-gtx480", {}, {}),
+    "MM": ("caps-gtx480", {}, {"core.detail": 1}),
+    "SCN": ("gtx480", {}, {}),
+    "HST": ("v100", {}, {}),
+    "LPS": ("dyncta-56core", {}, {}),
+    "STE": ("caps-gtx480", {"prefetcher": "caps", "warp_scheduler": "pas"}, {}),
+    "HSP": ("h200", {}, {}),
+    "CNV": ("caps-gtx480", {}, {"l1d.reread": True, "issue.replay": True}),
+    "JC1": ("loads-c2050", {"prefetcher": "inter"}, {"core.detail": 2}),
+}
+
+
+def both_ways(run, preset: str, policies: dict, changes: dict) -> tuple[sl.Gpu, list]:
+    """What `run` gives on a machine that skips what it can and on one that skips nothing; and the first of them."""
+    skipping, walking = (sl.Gpu(preset, set=changes, **policies) for _ in range(2))
+    walking.machine.records.gpu[0].jump = 0
+    return skipping, [run(skipping), run(walking)]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_program_takes_the_same_cycles_and_counts_the_same(name):
+    def run(gpu: sl.Gpu) -> list:
+        return [(one.cycles, one.counters, one.stalls) for one in sl.workload(name, "tiny").run(gpu).launches]
+
+    _, (skipping, walking) = both_ways(run, *CASES[name])
+    assert skipping == walking
+
+
+@pytest.mark.parametrize("detail", [1, 2, 3])
+@pytest.mark.parametrize("changes", [{}, {"core.cores": 4, "core.max_ctas": 3}, {"issue.dual_issue": True}])
+def test_cores_that_run_ahead_get_their_ctas_when_it_is_time(detail, changes):
+    """CTAs of different lengths that touch memory only at their end: cores are ahead of each other when one has room."""
+
+    def run(gpu: sl.Gpu) -> tuple:
+        y = gpu.zeros(90 * 128)
+        done = gpu.compile(UNEVEN)["uneven"](90, 128, [y, np.int32(200)])
+        return done.cycles, done.counters, done.stalls, done.timing.stalls_by_instruction.tolist()
+
+    gpu, (skipping, walking) = both_ways(run, "caps-gtx480", {}, {"core.detail": detail, **changes})
+    assert skipping == walking
+    assert (gpu.machine.records.gpu[0].ahead > 0) == ("issue.dual_issue" not in changes)
