@@ -150,6 +150,20 @@ def test_a_full_queue_drops(tmp_path):
     assert counts["dropped_full"] > 0
 
 
+@pytest.mark.parametrize(("last", "early"), [(1, 1), (3, 0)])
+def test_a_line_that_is_asked_for_after_it_was_pushed_out_came_too_early(tmp_path, last, early):
+    """Loads of one set of the L1, each of which prefetches the next line of it: the first prefetch is pushed out by the others."""
+    path = tmp_path / "ask.py"
+    path.write_text(ASK)
+    device = gpu({"l1d.index": "linear"}, prefetcher=f"{path},offset=4096")
+    values = device.array(np.zeros(1 << 16, "u4"))
+    step = "mul.wide.u32 %d2, %r1, 4; add.u64 %d1, %d1, %d2; ld.global.u32 %r1, [%d1+{}];\n"  # after the load before it
+    loads = "".join(step.format(4096 * place) for place in (0, 5, 7, 9, last))
+    run = kernel(device, f"ld.param.u64 %d1, [a]; mov.u32 %r1, 0;\n{loads}")(1, 1, [values, np.uint64(0)])
+    assert run.counters["prefetches_evicted"] >= 2
+    assert run.counters["prefetches_early"] == early
+
+
 def test_caps_with_one_cta_a_core_prefetches_nothing_and_with_several_it_does():
     for most, some in ((1, False), (8, True)):
         device = gpu({"core.max_ctas": most}, prefetcher="caps", warp_scheduler="pas")

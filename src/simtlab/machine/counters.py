@@ -78,6 +78,7 @@ COUNTERS = [
     Counter("prefetches_used", "lines", "Prefetched lines that a demand found or joined.", "cores", "prefetch_used"),
     Counter("prefetches_late", "lines", "Of these, joined while on their way.", "cores", "prefetch_late"),
     Counter("prefetches_evicted", "lines", "Prefetched lines pushed out before use.", "cores", "l1d.unused_evicted"),
+    Counter("prefetches_early", "lines", "Of these, asked for by a demand soon after.", "cores", "prefetch_early"),
     Counter("prefetch_distance_cycles", "core cycles", "From prefetch to demand, summed.", "cores", "prefetch_distance"),
     Counter("request_packets", "packets", "Sent from cores to memory.", "requests", "packets"),
     Counter("request_flits", "flits", "Of these packets.", "requests", "flits"),

@@ -72,6 +72,8 @@ def prepare(config: MachineConfig, records: Records, launches: Sequence[Launch],
     gpu.kernels, gpu.finished_kernels = len(launches), 0
     gpu.dispatching, gpu.last_progress = 1, gpu.cycle
     gpu.may_run_ahead = gpu.jump and is_allowed(gpu, [launch.program for launch in launches], config.issue.dual_issue)
+    asks_nobody = config.l1d.enabled and not config.l1d.bypass_global and gpu.hooks.l1_allocation_bypass == 0
+    records.cores["looks_ahead"] = asks_nobody & (records.cores["l1d"]["victim_hook"] == 0)
     _allocate(gpu, config, launches, prepared)
     wanted = (fits.ctas * int(launch.record[0].shared_bytes) for fits, launch in zip(prepared.fits, launches, strict=True))
     l1_bytes, shared_bytes = split(config, max(wanted))

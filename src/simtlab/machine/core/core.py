@@ -11,7 +11,7 @@ from simtlab.machine.core.execution_units import dispatch, write_back
 from simtlab.machine.core.fetch import fetch, instructions_came
 from simtlab.machine.core.inflight import count_bits, next_planned
 from simtlab.machine.core.issue import issue
-from simtlab.machine.core.ldst import answered, line_came, serve
+from simtlab.machine.core.ldst import answered, is_stuck, line_came, serve
 from simtlab.machine.core.operand_collector import read_operands
 from simtlab.machine.core.scoreboard import bit_of
 from simtlab.machine.core.stall import DISPATCH, ISSUED, MATH_PIPE_THROTTLE, MIO_THROTTLE, NOT_SELECTED, REPLAY, count_cause
@@ -87,7 +87,9 @@ def fall_asleep(gpu, core):
     Causes that end by themselves (a busy unit, a policy that holds back) keep the core awake.
     """
     gpu.wake[core.number] = gpu.cycle + 1
-    if gpu.jump == 0 or core.moved == gpu.cycle or core.responses.count > 0:
+    if gpu.jump == 0 or core.responses.count > 0:
+        return
+    if core.moved == gpu.cycle and not (core.quiet and is_stuck(gpu, core)):
         return
     if not core.quiet:
         held = False

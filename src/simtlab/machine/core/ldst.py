@@ -12,7 +12,7 @@ from simtlab.machine.core.state import MAX_OPS, OpState
 from simtlab.machine.core.timing import Memory
 from simtlab.machine.fifo import NOTHING, front, is_full, pop, push
 from simtlab.machine.memory.cache import line_of, lock
-from simtlab.machine.memory.l1 import Failure, fetch_constant, load, send_atomic, store_line
+from simtlab.machine.memory.l1 import Failure, fetch_constant, load, mshr_full, send_atomic, store_line, why_refused
 from simtlab.machine.memory.prefetch import overtake, serve_prefetch
 
 IN_LDST, WAITING = int(OpState.IN_LDST), int(OpState.WAITING)
@@ -106,6 +106,19 @@ def serve_line(gpu, core, requests, number):
         core.moved = gpu.cycle
     if op.served < op.accesses:
         replay(core, op)
+
+
+@compiled
+def is_stuck(gpu, core):
+    """Whether the next access is sure to be refused until an answer comes: a load that misses while all MSHRs are taken."""
+    number = front(core.ldst_queue)
+    if number == NOTHING or core.rereads.count > 0 or not mshr_full(core.mshr) or not core.looks_ahead:
+        return False
+    op = core.ops[number]
+    if op.memory != GLOBAL or op.is_store or op.is_atomic or op.began == 0 or op.served == op.accesses:
+        return False
+    core.ldst_blocked = why_refused(core, op.lines[op.served])
+    return core.ldst_blocked != NONE
 
 
 @compiled

@@ -315,10 +315,12 @@ core_t = np.dtype(
         ("prefetch_filled", "i8"),
         ("prefetch_used", "i8"),
         ("prefetch_late", "i8"),
+        ("prefetch_early", "i8"),
         ("prefetch_distance", "i8"),
         # load/store unit and first-level memory
         ("ldst_queue", fifo_t(64)),
         ("wants_room", "i8"),  # something waits for room in the queue to the network
+        ("looks_ahead", "i8"),  # a refusal can be foreseen: no policy has a say in what a load does
         ("outstanding", "i8"),  # requests that will be answered and were not yet
         ("ldst_blocked", "i8"),  # why the head cannot go on, a Failure
         ("inject", fifo_t(256)),

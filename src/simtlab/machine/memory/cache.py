@@ -12,6 +12,7 @@ from simtlab.compiled import call_hook, compiled
 
 NO_WAY = -1
 FIRST_TO_GO, CANNOT_GO = 0, 1 << 62  # ranks
+MOST_REMEMBERED = 128  # prefetched lines that went unused, to see which of them are asked for after all
 EMPTY = -1
 
 
@@ -63,6 +64,7 @@ def cache_t(max_lines: int) -> np.dtype:
             ("hit_latency", "i8"),
             ("clock", "i8"),
             ("unused_evicted", "i8"),  # prefetched lines that went before anybody used them
+            ("unused", "i8", (MOST_REMEMBERED,)),  # the tags of the last of them
             ("victim_hook", "i8"),  # address of the replacement policy's hook, or 0
             ("own", "i8"),
             ("first_line", "i8"),  # host address of the lines
@@ -174,15 +176,34 @@ def ask_policy(cache, first):
 def reserve(cache, way, address, sectors):
     """Take a line for a miss; its old contents are gone (the caller has seen to a dirty one)."""
     line = cache.line[way]
+    note_unused(cache, line)
     line.tag = address >> cache.line_shift
     cache.tags[way] = line.tag
     line.state = RESERVED
     line.sectors = np.uint32(0)
     line.pending = sectors
     line.dirty = np.uint32(0)
-    cache.unused_evicted += line.prefetched
-    line.prefetched = 0
     touch(cache, way)
+
+
+@compiled
+def note_unused(cache, line):
+    """A line goes; if a prefetch brought it and nobody used it, it is remembered."""
+    if line.prefetched:
+        cache.unused[cache.unused_evicted % MOST_REMEMBERED] = line.tag
+        cache.unused_evicted += 1
+        line.prefetched = 0
+
+
+@compiled
+def was_unused(cache, address):
+    """Whether a prefetch had brought a line that is asked for now, too early; it is forgotten."""
+    tag = address >> cache.line_shift
+    for k in range(min(cache.unused_evicted, MOST_REMEMBERED)):
+        if cache.unused[k] == tag:
+            cache.unused[k] = EMPTY
+            return True
+    return False
 
 
 @compiled
@@ -214,11 +235,10 @@ def lock(cache, way, loads):
 @compiled
 def invalidate(cache, way):
     line = cache.line[way]
+    note_unused(cache, line)
     line.state = INVALID
     cache.tags[way] = EMPTY
     line.sectors, line.pending, line.dirty = np.uint32(0), np.uint32(0), np.uint32(0)
-    cache.unused_evicted += line.prefetched
-    line.prefetched = 0
     rank(cache, way)
 
 
@@ -229,4 +249,6 @@ def forget_all(cache):
         cache.line[way].prefetched = 0
         invalidate(cache, way)
         cache.line[way].tag, cache.line[way].locked = EMPTY, 0
+    for k in range(MOST_REMEMBERED):
+        cache.unused[k] = EMPTY
     cache.clock = 0

@@ -168,6 +168,7 @@ channel_t = np.dtype(
         ("entries", entry_t, (MAX_QUEUE,)),
         ("banks", bank_t, (MAX_BANKS,)),
         ("nominees", nominee_t, (MAX_BANKS,)),
+        ("nominated", "u8"),  # the banks that have one
         ("leaving", fifo_t(2 * MAX_RETURNS)),  # requests whose accesses are all sent, in order of completion
         ("taken", "i8", (2,)),  # places in use: from the first column access until the request is taken out
         ("next_done", "i8"),  # the cycle at which the front of `leaving` is complete

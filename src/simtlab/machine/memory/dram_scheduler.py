@@ -12,7 +12,7 @@ FCFS sends the column accesses in order of arrival; banks are opened ahead for t
 
 import numpy as np
 
-from simtlab.compiled import call_hook, compiled
+from simtlab.compiled import call_hook, compiled, count_trailing_zeros
 from simtlab.machine.fifo import NOTHING
 from simtlab.machine.memory.bank import COLUMN_READ, READ, WRITE, needed
 from simtlab.machine.memory.dram_channel import FAR_FUTURE, NEVER, NO_GROUP, NO_ROW, NO_TURN, Scheduler
@@ -67,6 +67,8 @@ def nominate(channel, number, cycle):
     channel.foreseen_at = NEVER
     position = next_of_bank(channel, bank, cycle)
     nominee.position = position
+    bit = np.uint64(np.uint64(1) << np.uint64(number))
+    channel.nominated = np.uint64(channel.nominated & ~bit) if position == NOTHING else np.uint64(channel.nominated | bit)
     if position == NOTHING:
         nominee.ready = FAR_FUTURE
         nominee.rank = NO_TURN
@@ -138,8 +140,10 @@ def choose(channel, cycle):
         return choose_by_policy(channel, cycle)
     chosen = NOTHING
     lowest = NO_TURN
-    for number in range(channel.n_banks):
-        nominee = channel.nominees[number]
+    left = channel.nominated
+    while left != 0:
+        nominee = channel.nominees[count_trailing_zeros(left)]
+        left = np.uint64(left & (left - np.uint64(1)))
         position = nominee.position
         rank = nominee.rank + NO_TURN * (ready_at(channel, nominee) > cycle)  # no branches: nothing could predict them
         chosen = position if rank < lowest else chosen
@@ -170,8 +174,10 @@ def earliest_command(channel, cycle):
     if turn_is_due(channel, cycle):
         return cycle
     earliest, lowest, chosen = FAR_FUTURE, NO_TURN, np.int64(NOTHING)
-    for number in range(channel.n_banks):
-        nominee = channel.nominees[number]
+    left = channel.nominated
+    while left != 0:
+        nominee = channel.nominees[count_trailing_zeros(left)]
+        left = np.uint64(left & (left - np.uint64(1)))
         ready = max(ready_at(channel, nominee), cycle)
         is_next = ready < earliest or (ready == earliest and nominee.rank < lowest)
         chosen = nominee.position if is_next else chosen

@@ -20,6 +20,7 @@ from simtlab.machine.memory.cache import (
     reserve,
     touch,
     victim,
+    was_unused,
 )
 from simtlab.machine.request import Kind, create
 
@@ -143,9 +144,11 @@ def miss(gpu, core, requests, number, address, way):
     failure = take_entry(gpu, core, requests, address, way)
     if failure != NONE:
         return failure
-    merge(core.mshr, find_entry(core.mshr, address), number)
+    merge(core.mshr, core.mshr.newest, number)
     core.ops[number].outstanding += 1
     core.l1_misses += 1
+    if core.prefetch_filled > 0:
+        core.prefetch_early += was_unused(core.l1d, address)
     core.l1_lookups += 1
     send(gpu, core, requests, READ, address, core.l1d.sector_bytes, BY_MSHR, number)
     if gpu.hooks.prefetcher_on_miss != 0:
@@ -174,6 +177,20 @@ def take_entry(gpu, core, requests, address, way):
         expect(cache, way, sector_bit(cache, address))
     allocate(core.mshr, address, way)
     return NONE
+
+
+@compiled
+def why_refused(core, address):
+    """Why a load of an address would be refused while no MSHR is free; NONE if it hits, or joins a miss under way."""
+    cache = core.l1d
+    way = probe(cache, address)
+    if way != NO_WAY and cache.line[way].sectors & sector_bit(cache, address):
+        return NONE
+    if find_entry(core.mshr, address) != NO_ENTRY:
+        return NONE
+    if way == NO_WAY and cache.on_fill == 0 and victim(cache, address) == NO_WAY:
+        return NO_TAG
+    return NO_MSHR
 
 
 @compiled

@@ -31,6 +31,7 @@ mshr_t = np.dtype(
         ("entries", "i8"),
         ("merges", "i8"),
         ("used", "i8"),
+        ("newest", "i8"),  # the entry allocated last
         ("free_waiter", "i8"),
         ("slot", "i2", (512,)),  # hash table of entry numbers, open addressing
         ("entry", entry_t, (MAX_ENTRIES,)),
@@ -87,6 +88,7 @@ def allocate(mshr, address, way):
     """A new entry for a line; there must be room."""
     number = np.int64(mshr.free_entry[mshr.used])
     mshr.used += 1
+    mshr.newest = number
     entry = mshr.entry[number]
     entry.address, entry.way, entry.waiting, entry.prefetch = address, way, 0, 0
     entry.first, entry.last = NOBODY, NOBODY

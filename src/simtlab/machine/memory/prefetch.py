@@ -86,7 +86,7 @@ def begin(gpu, core, requests, item, way):
     """Send a prefetch on its way; False if something it needs is not to be had now."""
     if take_entry(gpu, core, requests, item.address, way) != NONE:
         return False
-    entry = core.mshr.entry[find_entry(core.mshr, item.address)]
+    entry = core.mshr.entry[core.mshr.newest]
     entry.prefetch, entry.warp, entry.asked = 1, item.warp, item.asked
     core.prefetch_issued += 1
     send(gpu, core, requests, PREFETCH, item.address, core.l1d.sector_bytes, BY_MSHR, -1)
