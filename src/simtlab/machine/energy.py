@@ -38,7 +38,9 @@ class Event:
 
 
 def fetched(config: MachineConfig) -> float:
-    """Words of one instruction fetch."""
+    """Words of one instruction fetch; without an instruction buffer (one loop) it is of one instruction."""
+    if config.core.detail == 1:
+        return INSTRUCTION_WORDS
     return INSTRUCTION_WORDS * min(config.issue.decode_width, config.issue.instruction_buffer_entries)
 
 

@@ -48,10 +48,11 @@ def fetch_for(gpu, core, requests, w):
     way = probe(cache, address)
     if way != NO_WAY and cache.line[way].pending == 0:
         touch(cache, way)
-        core.l1i_hits += 1
+        core.l1i_hits += core.detail > 1  # one loop: every instruction reads the cache when it is issued
         core.moved = gpu.cycle
         left_in_line = (cache.line_bytes - (address & (cache.line_bytes - 1))) // INSTRUCTION_BYTES
-        slot.buffered = min(core.decode_width, left_in_line, kernel.instructions - slot.head)
+        width = left_in_line if core.detail == 1 else core.decode_width  # one loop has no buffer to fill
+        slot.buffered = min(width, left_in_line, kernel.instructions - slot.head)
         look_at_head(core, w)
         return
     if no_room(core, requests):

@@ -6,7 +6,6 @@ from simtlab.compiled import compiled
 from simtlab.execute.simt_stack import pop
 from simtlab.execute.state import WarpStatus
 from simtlab.machine.core.scoreboard import bit_of, check, clear_hazards
-from simtlab.machine.core.state import N_UNITS
 from simtlab.machine.core.timing import timing_at
 
 RUNNING = int(WarpStatus.RUNNING)
@@ -17,11 +16,11 @@ def look_at_head(core, w):
     """The warp's next instruction is another one: which unit it wants, what it waits for."""
     bit = bit_of(w)
     keep = np.uint64(~bit)
-    for unit in range(N_UNITS):
-        core.unit_of_head[unit] = np.uint64(core.unit_of_head[unit] & keep)
     slot = core.slots[w]
+    core.unit_of_head[slot.unit] = np.uint64(core.unit_of_head[slot.unit] & keep)
     if slot.buffered > 0:
         row = timing_at(slot.timing).row[slot.head]
+        slot.unit = row.unit
         core.unit_of_head[row.unit] = np.uint64(core.unit_of_head[row.unit] | bit)
         core.buffered = np.uint64(core.buffered | bit)
         if core.detail > 1:

@@ -97,10 +97,13 @@ def schedule(gpu, core, scheduler):
 def ready_of(core, could, sub_core, cycle):
     """Those candidates whose unit takes an instruction now."""
     ready = np.uint64(could & core.unit_of_head[CONTROL])
-    for unit in range(1, N_UNITS):
-        wanting = np.uint64(could & core.unit_of_head[unit])
+    left, unit = np.uint64(could & ~ready), 1
+    while left != 0 and unit < N_UNITS:
+        wanting = np.uint64(left & core.unit_of_head[unit])
+        left = np.uint64(left & ~wanting)
         if wanting != 0 and takes(core, sub_core, unit, cycle):
             ready = np.uint64(ready | wanting)
+        unit += 1
     return ready
 
 
@@ -170,6 +173,7 @@ def issue_warp(gpu, core, w):
 @compiled
 def count_issue(gpu, core, kernel, slot, lanes):
     core.instructions += 1
+    core.l1i_hits += core.detail == 1
     core.thread_instructions += lanes
     kernel.issued += 1
     kernel.issued_threads += lanes

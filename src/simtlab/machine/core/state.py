@@ -151,6 +151,7 @@ slot_t = np.dtype(
         ("code_base", "i8"),  # where its kernel's instructions lie in the machine's memory
         ("head", "i8"),  # pc of the instruction buffer's first entry
         ("buffered", "i8"),
+        ("unit", "i8"),  # that the head was last seen to want: the only set of `unit_of_head` the warp can be in
         ("in_flight", "i8"),  # instructions issued and not finished
         ("collecting", "i8"),  # … of them still reading operands
         ("stores", "i8"),  # writes not acknowledged
