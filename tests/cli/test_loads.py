@@ -57,7 +57,7 @@ def test_the_loads_of_a_workload():
     assert not visited["deterministic"]
     assert visited["reads"] == "global memory"
     lines = [place["source_line"] for place in visited["chain"]]
-    assert (lines[0], lines[-1]) == (16, 17)
+    assert (lines[0], lines[-1]) == (17, 18)
     assert visited["chain"][-1] == visited["load"]
 
 
@@ -67,10 +67,10 @@ def test_the_table():
     lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
     assert "global loads 6 deterministic, 2 not" in lines
     assert "line source load class because of" in lines
-    start = next(k for k, line in enumerate(lines) if line.startswith("17 if (!visited[neighbour]) {"))
+    start = next(k for k, line in enumerate(lines) if line.startswith("18 if (!visited[neighbour]) {"))
     assert "non-deterministic global memory, read by ld.global.s32" in lines[start]
-    assert lines[start + 1 : start + 3] == ["16 int neighbour = edges[k];", "17 if (!visited[neighbour]) {"]
-    assert any(line.startswith("18 cost[neighbour] = cost[node] + 1;") and line.endswith(" deterministic") for line in lines)
+    assert lines[start + 1 : start + 3] == ["17 int neighbour = edges[k];", "18 if (!visited[neighbour]) {"]
+    assert any(line.startswith("19 cost[neighbour] = cost[node] + 1;") and line.endswith(" deterministic") for line in lines)
     assert "Kernel2" not in result.stdout
 
 

@@ -144,6 +144,7 @@ def page(report: Report) -> list[Block]:
         if figure.expected:
             blocks.append(_expected_table(chart, figure.expected))
         blocks.append(_value_table(charts))
+    blocks += [Heading(2, "Machine" if len(report.gpus) == 1 else "Machines"), _machine_table(report.gpus)]
     for title, text in study.remarks.items():
         blocks += [Heading(2, title), Text(text)]
     return blocks

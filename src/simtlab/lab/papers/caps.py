@@ -209,6 +209,18 @@ FIG4_TEXT = (
     "The mean over the four global loads (fewer where a program has fewer) that are executed most often, each over all warps of "
     "its kernel. The paper gives no numbers in its text, and says: deep loops are seldom in GPU programs (section III-A)."
 )
+def hardware() -> str:
+    """What the tables of the prefetcher take, as its file has them."""
+    from simtlab.machine.config import load
+    from simtlab.policies.prefetcher.caps import ENTRIES, dist_bytes, per_cta_bytes
+
+    ctas = load("caps-gtx480").core.max_ctas
+    dist, per_cta = sum(dist_bytes.values()), sum(per_cta_bytes.values())
+    total = ENTRIES * dist + ctas * ENTRIES * per_cta
+    entries = f"DIST has {ENTRIES} entries of {dist} bytes, PerCTA {ENTRIES} of {per_cta} for each of {ctas} CTAs"
+    return f"{entries}: {total} bytes a core. The paper's Table II has 708."
+
+
 FIG10, FIG13 = "Fig. 10", "section VI-D, Fig. 13"
 STUDY = Study(
     name="caps",
@@ -241,5 +253,6 @@ STUDY = Study(
         Figure("fig15", "Energy", sweeps(MECHANISMS), fig15,
                [Expected("CAPS, mean", "CAPS", "all", 0.98, "Fig. 15")], "The model is that of docs/energy.md, not GPUWattch."),
     ],
-    remarks={"Differences": "`docs/papers/caps.md` says where our results differ from the paper's and what is known of why."},
+    remarks={"Table II: hardware of CAPS": hardware(),
+             "Differences": "`docs/papers/caps.md` says where our results differ from the paper's and what is known of why."},
 )  # fmt: skip
