@@ -4,6 +4,7 @@ import numpy as np
 
 from simtlab.compiled import compiled
 from simtlab.execute.state import Outcome
+from simtlab.machine.bit_set import is_empty, next_member, remove
 from simtlab.machine.core import core as simt_core
 from simtlab.machine.dispatch import dispatch
 from simtlab.machine.fifo import NOTHING, front, is_full, pop, push
@@ -13,7 +14,8 @@ from simtlab.machine.request import Kind, end
 from simtlab.machine.run_ahead import run_ahead
 
 tick_core = simt_core.tick
-send, receive, take, move_packets, next_in_network = net.send, net.receive, net.take, net.tick, net.next_event
+send, receive, take, next_receiver = net.send, net.receive, net.take, net.next_receiver
+move_packets, next_in_network = net.tick, net.next_event
 tick_slice, arrive, wake_slice = l2_slice.tick, l2_slice.arrive, l2_slice.wake_slice
 tick_dram, finished, next_in_dram = dram.tick, dram.finished, dram.next_event
 WRITE, WRITE_BACK, ATOMIC = int(Kind.WRITE), int(Kind.WRITE_BACK), int(Kind.ATOMIC)
@@ -90,23 +92,40 @@ def advance(clock, core_khz):
 @compiled
 def tick_network(gpu, cores, slices, networks, requests):
     """Both directions: packets enter, move, and are taken out where there is room for them."""
-    for cluster in range(gpu.clusters):
-        if gpu.waiting[cluster] > 0:
-            inject(gpu, cores, networks[TO_MEMORY], requests, cluster)
-    for s in range(gpu.slices):
+    cluster = next_member(gpu.senders, 0)
+    while cluster < gpu.clusters:
+        inject(gpu, cores, networks[TO_MEMORY], requests, cluster)
+        cluster = next_member(gpu.senders, cluster + 1)
+    s = next_member(gpu.answering, 0)
+    while s < gpu.slices:
         if gpu.reply_ready[s] <= gpu.l2.cycle:
             reply(gpu, slices[s], networks[TO_CORES], requests)
+        s = next_member(gpu.answering, s + 1)
     gpu.undelivered = 0
     move_packets(networks[TO_MEMORY], gpu.network.cycle)
-    for s in range(gpu.slices):
-        number = receive(networks[TO_MEMORY], s)
-        if number != NOTHING:
-            deliver_to_slice(gpu, slices[s], networks[TO_MEMORY], requests, number)
+    deliver_to_slices(gpu, slices, networks[TO_MEMORY], requests)
     move_packets(networks[TO_CORES], gpu.network.cycle)
-    for cluster in range(gpu.clusters):
-        number = receive(networks[TO_CORES], cluster)
+    deliver_to_cores(gpu, cores, networks[TO_CORES], requests)
+
+
+@compiled
+def deliver_to_slices(gpu, slices, network, requests):
+    s = next_receiver(network, 0)
+    while s < gpu.slices:
+        number = receive(network, s)
         if number != NOTHING:
-            deliver_to_core(gpu, cores, networks[TO_CORES], requests, cluster, number)
+            deliver_to_slice(gpu, slices[s], network, requests, number)
+        s = next_receiver(network, s + 1)
+
+
+@compiled
+def deliver_to_cores(gpu, cores, network, requests):
+    cluster = next_receiver(network, 0)
+    while cluster < gpu.clusters:
+        number = receive(network, cluster)
+        if number != NOTHING:
+            deliver_to_core(gpu, cores, network, requests, cluster, number)
+        cluster = next_receiver(network, cluster + 1)
 
 
 @compiled
@@ -126,6 +145,8 @@ def inject(gpu, cores, network, requests, cluster):
             requests.entry[number].sent = gpu.cycle
             gpu.injecting[c] -= 1
             gpu.waiting[cluster] -= 1
+            if gpu.waiting[cluster] == 0:
+                remove(gpu.senders, cluster)
             gpu.inject_turn[cluster] = c + 1 - first if c + 1 - first < gpu.cores_per_cluster else 0
             if cores[c].wants_room:
                 cores[c].wants_room = cores[c].quiet = 0
@@ -145,6 +166,8 @@ def reply(gpu, slice, network, requests):
         pop(slice.output)
         following = front(slice.output)
         gpu.reply_ready[slice.number] = FAR_FUTURE if following == NOTHING else requests.entry[following].ready
+        if following == NOTHING:
+            remove(gpu.answering, slice.number)
         request.answered = gpu.cycle
         wake_slice(gpu, slice.number, gpu.l2.cycle + 1)
 
@@ -212,9 +235,8 @@ def next_event(gpu, networks):
     soonest = FAR_FUTURE
     if gpu.dispatching or gpu.undelivered:
         return gpu.cycle + 1
-    for cluster in range(gpu.clusters):
-        if gpu.waiting[cluster] > 0:
-            return gpu.cycle + 1
+    if not is_empty(gpu.senders):
+        return gpu.cycle + 1
     for c in range(gpu.cores):
         soonest = min(soonest, gpu.wake[c])
     if gpu.ahead > gpu.cycle:

@@ -3,12 +3,14 @@
 import numpy as np
 
 from simtlab.execute.state import launch_t, worker_t
+from simtlab.machine.bit_set import bit_set_t
 from simtlab.machine.core.shared_memory import bank_conflict_t
 from simtlab.machine.fifo import fifo_t
 from simtlab.machine.hooks import hooks_t
 from simtlab.machine.memory.address_map import address_map_t
 from simtlab.machine.memory.cache import cache_t
 from simtlab.machine.memory.mshr import mshr_t
+from simtlab.machine.record import record_t
 
 MAX_CORES = 256
 MAX_SLICES = 256
@@ -42,7 +44,7 @@ kernel_t = np.dtype(
     align=True,
 )
 
-gpu_t = np.dtype(
+gpu_t = record_t(
     [
         ("cycle", "i8"),  # of the core clock
         ("core_khz", "i8"),
@@ -95,18 +97,19 @@ gpu_t = np.dtype(
         ("wake", "i8", (MAX_CORES,)),  # the next cycle each core can do something
         ("injecting", "i8", (MAX_CORES,)),  # requests each core has waiting for the network
         ("waiting", "i8", (MAX_CORES,)),  # per cluster: the same of all its cores
+        ("senders", bit_set_t(MAX_CORES)),  # the clusters with any
         ("inject_turn", "i8", (MAX_CORES,)),  # per cluster: whose turn it is
         ("slice_wake", "i8", (MAX_SLICES,)),  # the next L2 cycle each slice can do something
         ("reply_ready", "i8", (MAX_SLICES,)),  # the L2 cycle from which its oldest answer can leave
+        ("answering", bit_set_t(MAX_SLICES)),  # the slices with any
         ("channel_wake", "i8", (MAX_SLICES,)),  # the next DRAM cycle each channel can do something
         ("map", address_map_t),
         ("conflicts", bank_conflict_t),
         ("kernel", kernel_t, (MAX_KERNELS,)),
-    ],
-    align=True,
+    ]
 )
 
-slice_t = np.dtype(
+slice_t = record_t(
     [
         ("number", "i8"),
         ("channel", "i8"),
@@ -128,6 +131,5 @@ slice_t = np.dtype(
         ("writes", "i8"),
         ("atomics", "i8"),
         ("write_backs", "i8"),
-    ],
-    align=True,
+    ]
 )

@@ -47,7 +47,7 @@ def free_op(core, number):
 @compiled
 def plan(core, number, cycle):
     """The instruction's result will be ready for write-back in that cycle."""
-    place = cycle % WHEEL
+    place = cycle & (WHEEL - 1)
     core.ops[number].next = core.wheel[place]
     core.wheel[place] = number
     use(core, place)
@@ -56,27 +56,27 @@ def plan(core, number, cycle):
 @compiled
 def plan_release(core, w, cycle):
     """The warp can go on in that cycle: all that the one-loop core need know of an instruction under way."""
-    place = cycle % WHEEL
+    place = cycle & (WHEEL - 1)
     core.released[place] |= bit_of(w)
     use(core, place)
 
 
 @compiled
 def use(core, place):
-    core.wheel_used[place // 64] = np.uint64(core.wheel_used[place // 64] | bit_of(place % 64))
+    core.wheel_used[place >> 6] = np.uint64(core.wheel_used[place >> 6] | bit_of(place & 63))
 
 
 @compiled
 def next_planned(core, cycle):
     """The first cycle from `cycle` on that has a result planned, or FAR_FUTURE."""
-    place = cycle % WHEEL
-    word = place // 64
-    bits = np.uint64(core.wheel_used[word] >> np.uint64(place % 64))
+    place = cycle & (WHEEL - 1)
+    word = place >> 6
+    bits = np.uint64(core.wheel_used[word] >> np.uint64(place & 63))
     if bits != 0:
         return cycle + lowest_bit(bits)
-    distance = 64 - place % 64
+    distance = 64 - (place & 63)
     for k in range(1, WHEEL // 64 + 1):
-        bits = core.wheel_used[(word + k) % (WHEEL // 64)]
+        bits = core.wheel_used[(word + k) & (WHEEL // 64 - 1)]
         if bits != 0:
             return cycle + distance + lowest_bit(bits)
         distance += 64
@@ -86,22 +86,22 @@ def next_planned(core, cycle):
 @compiled
 def is_planned(core, cycle):
     """Whether a cycle has results planned."""
-    place = cycle % WHEEL
-    return core.wheel_used[place // 64] & bit_of(place % 64) != 0
+    place = cycle & (WHEEL - 1)
+    return core.wheel_used[place >> 6] & bit_of(place & 63) != 0
 
 
 @compiled
 def take_released(core, cycle):
     """The warps that can go on in a cycle; the wheel forgets them."""
-    warps = core.released[cycle % WHEEL]
-    core.released[cycle % WHEEL] = np.uint64(0)
+    warps = core.released[cycle & (WHEEL - 1)]
+    core.released[cycle & (WHEEL - 1)] = np.uint64(0)
     return warps
 
 
 @compiled
 def take_planned(core, cycle):
     """The list of results planned for a cycle, first planned first; the wheel forgets it."""
-    place = cycle % WHEEL
+    place = cycle & (WHEEL - 1)
     number, first = np.int64(core.wheel[place]), np.int64(NOTHING)
     while number != NOTHING:  # the list was built backwards
         following = core.ops[number].next
@@ -109,7 +109,7 @@ def take_planned(core, cycle):
         first = number
         number = following
     core.wheel[place] = NOTHING
-    core.wheel_used[place // 64] = np.uint64(core.wheel_used[place // 64] & ~bit_of(place % 64))
+    core.wheel_used[place >> 6] = np.uint64(core.wheel_used[place >> 6] & ~bit_of(place & 63))
     return first
 
 

@@ -12,6 +12,7 @@ from simtlab.machine.config.core import OPERATIONS
 from simtlab.machine.fifo import fifo_t
 from simtlab.machine.memory.cache import cache_t
 from simtlab.machine.memory.mshr import mshr_t
+from simtlab.machine.record import record_t
 
 MAX_WARPS = 64
 MAX_CTAS = 32
@@ -184,9 +185,7 @@ fragment_t = np.dtype(
     ],
     align=True,
 )
-fragment_fifo_t = np.dtype(
-    [("limit", "i8"), ("count", "i8"), ("head", "i8"), ("items", fragment_t, (MAX_FRAGMENTS,))], align=True
-)
+fragment_fifo_t = np.dtype([("limit", "i8"), ("count", "i8"), ("head", "i8"), ("items", fragment_t, (MAX_FRAGMENTS,))], align=True)
 
 collector_t = np.dtype(
     [
@@ -200,7 +199,7 @@ collector_t = np.dtype(
     align=True,
 )
 
-core_t = np.dtype(
+core_t = record_t(
     [
         ("number", "i8"),
         ("cluster", "i8"),
@@ -357,6 +356,5 @@ core_t = np.dtype(
         ("slot_of", "i8", (MAX_CTAS, 32)),
         ("n_stall", "i8", (MAX_SCHEDULERS, N_STALLS)),
         ("ctas", cta_t, (MAX_CTAS,)),
-    ],
-    align=True,
+    ]
 )

@@ -28,6 +28,7 @@ import numpy as np
 
 from simtlab.errors import SimtlabError
 from simtlab.machine.fifo import NOTHING, fifo_t
+from simtlab.machine.record import record_t
 
 MAX_BANKS = 32
 MAX_QUEUE = 256  # requests waiting in the scheduler
@@ -132,7 +133,7 @@ entry_t = np.dtype(
     align=True,
 )
 
-channel_t = np.dtype(
+channel_t = record_t(
     [
         ("n_banks", "i8"),
         ("scheduler", "i8"),
@@ -174,8 +175,7 @@ channel_t = np.dtype(
         ("next_done", "i8"),  # the cycle at which the front of `leaving` is complete
         ("accounted", "i8"),  # the cycle up to which queued_cycles and entry_cycles are counted
         *((name, "i8") for name, _, _ in COUNTERS),
-    ],
-    align=True,
+    ]
 )
 
 _REQUIRED = (

@@ -5,6 +5,7 @@ from enum import IntEnum
 import numpy as np
 
 from simtlab.compiled import call_hook, compiled
+from simtlab.machine.bit_set import add as add_member
 from simtlab.machine.fifo import NOTHING, is_full, push
 from simtlab.machine.memory import mshr as table
 from simtlab.machine.memory.address_map import locate
@@ -74,6 +75,7 @@ def send(gpu, core, requests, kind, address, size, token, number):
     push(core.inject, made)
     gpu.injecting[core.number] += 1
     gpu.waiting[core.cluster] += 1
+    add_member(gpu.senders, core.cluster)
 
 
 @compiled

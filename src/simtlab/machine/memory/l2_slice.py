@@ -7,6 +7,7 @@ out goes to DRAM. Atomics are carried out here, in order of arrival. Every reque
 import numpy as np
 
 from simtlab.compiled import compiled
+from simtlab.machine.bit_set import add as add_member
 from simtlab.machine.fifo import NOTHING, front, is_full, pop, push
 from simtlab.machine.memory import mshr as table
 from simtlab.machine.memory.address_map import locate
@@ -129,6 +130,7 @@ def answer(gpu, slice, requests, number):
     request.ready = gpu.l2.cycle + slice.cache.hit_latency
     if slice.output.count == 0:
         gpu.reply_ready[slice.number] = request.ready
+        add_member(gpu.answering, slice.number)
     push(slice.output, number)
 
 

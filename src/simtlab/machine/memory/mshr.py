@@ -6,6 +6,7 @@ BOOK 4.1.1 calls it the pending request table.
 import numpy as np
 
 from simtlab.compiled import compiled
+from simtlab.machine.record import record_t
 
 MAX_ENTRIES = 256
 MAX_WAITERS = 2048
@@ -26,7 +27,7 @@ entry_t = np.dtype(
     align=True,
 )
 waiter_t = np.dtype([("token", "i8"), ("next", "i8")], align=True)
-mshr_t = np.dtype(
+mshr_t = record_t(
     [
         ("entries", "i8"),
         ("merges", "i8"),
@@ -37,8 +38,7 @@ mshr_t = np.dtype(
         ("entry", entry_t, (MAX_ENTRIES,)),
         ("waiter", waiter_t, (MAX_WAITERS,)),
         ("free_entry", "i2", (MAX_ENTRIES,)),
-    ],
-    align=True,
+    ]
 )
 EMPTY_SLOT = -1
 

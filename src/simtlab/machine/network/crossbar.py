@@ -21,9 +21,9 @@ Defaults: DYNCTA (Kayıran et al., PACT 2013), Table I.
 import numpy as np
 
 from simtlab.compiled import compiled
+from simtlab.machine.bit_set import bit_set_t, next_member, remove
 from simtlab.machine.fifo import NOTHING
 from simtlab.machine.network.alarm import alarm_t, find_due, quiet, set_alarm, wake_at
-from simtlab.machine.network.arbiter import words_for
 from simtlab.machine.network.contest import contest_t
 from simtlab.machine.network.ejection import arrivals_t, first_in, next_arrival, next_complete, release, room
 from simtlab.machine.network.packet import FAR_FUTURE, MAX_BUFFER_FLITS, MAX_PORTS, SETTINGS_FIELDS, apply_settings, counters_t
@@ -40,8 +40,9 @@ from simtlab.machine.network.switch import (
     output_t,
     settle,
 )
+from simtlab.machine.record import record_t
 
-crossbar_t = np.dtype(
+crossbar_t = record_t(
     [
         *SETTINGS_FIELDS,
         ("alarm", alarm_t(MAX_PORTS)),
@@ -49,12 +50,12 @@ crossbar_t = np.dtype(
         ("offered_count", "i4"),
         ("arrivals", arrivals_t),
         ("complete_at", "i8", (MAX_PORTS,)),  # when the oldest packet of each destination is complete, or FAR_FUTURE
+        ("receiving", bit_set_t(MAX_PORTS)),  # destinations with a packet in their buffer or on the channel to it
         ("counters", counters_t),
         ("contest", contest_t),
         ("input", input_t, (MAX_PORTS,)),
         ("output", output_t, (MAX_PORTS,)),
-    ],
-    align=True,
+    ]
 )
 
 
@@ -74,7 +75,8 @@ def configure(network: np.record, settings: dict) -> None:
     output = network["output"]
     output["vc"] = np.arange(MAX_PORTS) % network["virtual_channels"]
     output["turn"] = network["sources"] - 1
-    output["wanted"]["used"] = words_for(int(network["sources"]))
+    output["wanted"]["size"] = network["sources"]
+    network["receiving"]["size"] = network["destinations"]
     output["owner"] = NOTHING
     output["blocked_since"] = NEVER
     output["ejection"]["limit"] = network["ejection_flits"]
@@ -100,7 +102,7 @@ def send(network, requests, number, source, cycle):
         empty_buffer(network, source, front(channel).destination, cycle)
     start = max(cycle, entry.injecting_until)
     entry.injecting_until = start + (flits + network.injection_flits - 1) // network.injection_flits
-    packet = channel.packet[(channel.head + channel.count) % MAX_BUFFER_FLITS]
+    packet = channel.packet[(channel.head + channel.count) & (MAX_BUFFER_FLITS - 1)]
     packet.number = number
     packet.destination = destination
     packet.flits = flits
@@ -139,6 +141,12 @@ def receive(network, destination):
 
 
 @compiled
+def next_receiver(network, start):
+    """The first destination from `start` on with a packet at it or nearly so, or the number of destinations."""
+    return next_member(network.receiving, start)
+
+
+@compiled
 def take(network, destination):
     """Remove and give the packet that `receive` shows. Its room can be used from the next tick on.
 
@@ -147,6 +155,8 @@ def take(network, destination):
     output = network.output[destination]
     number = release(output.ejection)
     network.complete_at[destination] = next_complete(output.ejection)
+    if output.ejection.count == 0:
+        remove(network.receiving, destination)
     if output.wanted_count > 0 and output.granted == 0:
         wake_at(network.alarm, destination, network.alarm.now + 1)
     if network.complete_at[destination] <= network.alarm.now:

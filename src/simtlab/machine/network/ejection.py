@@ -36,7 +36,7 @@ def room(ejection):
 @compiled
 def expect(ejection, number, flits, arrives):
     """The last flit of a packet is on its way and will be there at a cycle."""
-    place = (ejection.head + ejection.count) % MAX_EJECTION_FLITS
+    place = (ejection.head + ejection.count) & (MAX_EJECTION_FLITS - 1)
     ejection.number[place] = number
     ejection.flits[place] = flits
     ejection.arrives[place] = arrives
@@ -68,7 +68,7 @@ def release(ejection):
     """Take the oldest packet off; its flits' places are free again."""
     number = ejection.number[ejection.head]
     ejection.held -= ejection.flits[ejection.head]
-    ejection.head = (ejection.head + 1) % MAX_EJECTION_FLITS
+    ejection.head = (ejection.head + 1) & (MAX_EJECTION_FLITS - 1)
     ejection.count -= 1
     return number
 
@@ -76,9 +76,9 @@ def release(ejection):
 @compiled
 def announce(arrivals, cycle):
     """A packet will be complete somewhere at a cycle; cycles are announced in order."""
-    if arrivals.count > 0 and arrivals.cycle[(arrivals.head + arrivals.count - 1) % MAX_LATENCY] == cycle:
+    if arrivals.count > 0 and arrivals.cycle[(arrivals.head + arrivals.count - 1) & (MAX_LATENCY - 1)] == cycle:
         return
-    arrivals.cycle[(arrivals.head + arrivals.count) % MAX_LATENCY] = cycle
+    arrivals.cycle[(arrivals.head + arrivals.count) & (MAX_LATENCY - 1)] = cycle
     arrivals.count += 1
 
 
@@ -89,6 +89,6 @@ def next_arrival(arrivals, cycle):
         first = arrivals.cycle[arrivals.head]
         if first > cycle:
             return first
-        arrivals.head = (arrivals.head + 1) % MAX_LATENCY
+        arrivals.head = (arrivals.head + 1) & (MAX_LATENCY - 1)
         arrivals.count -= 1
     return FAR_FUTURE

@@ -19,7 +19,7 @@ network_t = np.dtype(
 )
 CROSSBAR, MESH, IDEAL = (int(kind) for kind in NetworkKind)
 send_crossbar, tick_crossbar, receive_crossbar = crossbar.send, crossbar.tick, crossbar.receive
-take_crossbar, next_in_crossbar = crossbar.take, crossbar.next_event
+take_crossbar, next_in_crossbar, next_receiver_crossbar = crossbar.take, crossbar.next_event, crossbar.next_receiver
 send_mesh, tick_mesh, receive_mesh, take_mesh, next_in_mesh = mesh.send, mesh.tick, mesh.receive, mesh.take, mesh.next_event
 send_ideal, tick_ideal, receive_ideal, take_ideal = ideal.send, ideal.tick, ideal.receive, ideal.take
 next_in_ideal = ideal.next_event
@@ -60,6 +60,12 @@ def receive(network, destination):
     if network.kind == MESH:
         return np.int64(receive_mesh(network.mesh, destination))
     return receive_ideal(network.ideal, destination)
+
+
+@compiled
+def next_receiver(network, start):
+    """The first destination from `start` on that `receive` could show a packet of; one past the last if there is none."""
+    return next_receiver_crossbar(network.crossbar, start) if network.kind == CROSSBAR else start
 
 
 @compiled

@@ -3,9 +3,9 @@
 import numpy as np
 
 from simtlab.compiled import compiled
+from simtlab.machine.bit_set import add, bit_set_t, next_around, remove
 from simtlab.machine.fifo import NOTHING
 from simtlab.machine.network.alarm import wake_at
-from simtlab.machine.network.arbiter import add_port, next_port, port_set_t, remove_port
 from simtlab.machine.network.contest import enter, open_contest, settle_contest
 from simtlab.machine.network.ejection import announce, ejection_t, expect, room
 from simtlab.machine.network.packet import FAR_FUTURE, MAX_BUFFER_FLITS, MAX_PORTS, MAX_VCS
@@ -48,7 +48,7 @@ input_t = np.dtype(
 output_t = np.dtype(
     [
         ("vc", "i4"),  # the virtual channel of all packets to it
-        ("wanted", port_set_t(MAX_PORTS)),  # the inputs with a packet to this output at the front of its channel
+        ("wanted", bit_set_t(MAX_PORTS)),  # the inputs with a packet to this output at the front of its channel
         ("wanted_count", "i4"),
         ("turn", "i4"),  # the input served last
         ("owner", "i4"),  # the input whose packet has begun to cross, or NOTHING
@@ -74,7 +74,7 @@ def front(channel):
 def ask(network, source, destination, ready):
     """A packet has come to the front of its virtual channel: it asks its output for the switch, from when it is routed."""
     output = network.output[destination]
-    add_port(output.wanted, source)
+    add(output.wanted, source)
     output.wanted_count += 1
     wake_at(network.alarm, destination, max(ready, network.alarm.now))
 
@@ -88,7 +88,7 @@ def choose(network, destination, cycle):
         return choose_by_policy(network, destination, cycle)
     source = np.int64(output.turn)
     for _ in range(output.wanted_count):
-        source = next_port(output.wanted, source)
+        source = next_around(output.wanted, source)
         if may_cross(network, source, destination, cycle):
             return source
     return np.int64(NOTHING)
@@ -101,7 +101,7 @@ def choose_by_policy(network, destination, cycle):
     open_contest(network.contest, destination, output.turn)
     source = np.int64(output.turn)
     for _ in range(output.wanted_count):
-        source = next_port(output.wanted, source)
+        source = next_around(output.wanted, source)
         if may_cross(network, source, destination, cycle):
             enter(network.contest, source, front(network.input[source].channel[output.vc]))
     return settle_contest(network.contest, cycle)
@@ -199,10 +199,10 @@ def end_packet(network, destination, cycle):
     source = output.owner
     channel = network.input[source].channel[output.vc]
     output.owner = NOTHING
-    remove_port(output.wanted, source)
+    remove(output.wanted, source)
     output.wanted_count -= 1
     deliver(network, front(channel), cycle - 1 + network.channel_latency_cycles)
-    channel.head = (channel.head + 1) % MAX_BUFFER_FLITS
+    channel.head = (channel.head + 1) & (MAX_BUFFER_FLITS - 1)
     channel.count -= 1
     if channel.count > 0:
         ask(network, source, front(channel).destination, front(channel).ready)
@@ -213,6 +213,7 @@ def deliver(network, packet, arrives):
     """The last flit of a packet is on the channel to its destination port."""
     expect(network.output[packet.destination].ejection, packet.number, packet.flits, arrives)
     network.complete_at[packet.destination] = min(network.complete_at[packet.destination], arrives)
+    add(network.receiving, packet.destination)
     announce(network.arrivals, arrives)
     unloaded = network.routing_delay_cycles + network.channel_latency_cycles + packet.flits - 1
     network.counters.delivered += 1
@@ -260,7 +261,7 @@ def next_wake(network, destination, cycle):
     wake = FAR_FUTURE
     source = output.turn
     for _ in range(output.wanted_count):
-        source = next_port(output.wanted, source)
+        source = next_around(output.wanted, source)
         if output.owner != NOTHING and output.owner != source:
             continue
         ready = front(network.input[source].channel[output.vc]).ready

@@ -1,0 +1,50 @@
+"""Sets of small numbers (ports, clusters, slices), a bit for each, so that looking for members skips the others."""
+
+import numpy as np
+
+from simtlab.compiled import compiled, count_trailing_zeros
+
+WORD_BITS = 64
+ALL = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
+
+
+def bit_set_t(capacity: int) -> np.dtype:
+    """A set of numbers below `size`, which is at most `capacity`."""
+    return np.dtype([("size", "i8"), ("words", "u8", (-(-capacity // WORD_BITS),))], align=True)
+
+
+@compiled
+def add(members, number):
+    members.words[number >> 6] |= np.uint64(1) << np.uint64(number & 63)
+
+
+@compiled
+def remove(members, number):
+    members.words[number >> 6] &= ~(np.uint64(1) << np.uint64(number & 63))
+
+
+@compiled
+def is_empty(members):
+    return next_member(members, 0) == members.size
+
+
+@compiled
+def next_member(members, start):
+    """The first member from `start` on, or the set's size if there is none."""
+    if start >= members.size:
+        return members.size
+    word = start >> 6
+    bits = np.uint64(members.words[word] & (ALL << np.uint64(start & 63)))
+    while bits == 0:
+        word += 1
+        if word << 6 >= members.size:
+            return members.size
+        bits = members.words[word]
+    return (word << 6) + count_trailing_zeros(bits)
+
+
+@compiled
+def next_around(members, after):
+    """The first member that follows `after`, going round; the set's size if it is empty."""
+    found = next_member(members, after + 1)
+    return found if found < members.size else next_member(members, 0)
