@@ -25,30 +25,25 @@ class Kind(IntEnum):
 request_t = np.dtype(
     [
         ("address", "i8"),  # of the line, or of the first byte wanted
-        ("bytes", "i8"),  # of data it moves
-        ("sectors", "u4"),  # which 32-byte sectors of the line it wants (bit 0 is the first)
-        ("kind", "i8"),
-        ("core", "i8"),  # who asks
-        ("slice", "i8"),  # the L2 slice it goes to
-        ("destination", "i8"),  # the port of the network it is being sent through
-        ("flits", "i8"),  # how long it is there
-        ("channel", "i8"),
-        ("bank", "i8"),
-        ("row", "i8"),
-        ("column", "i8"),
-        ("token", "i8"),  # what the core does with the answer (its own number)
-        ("warp", "i8"),
-        ("pc", "i8"),
-        ("deterministic", "i8"),  # 1 for a deterministic load, 0 for a non-deterministic one, -1 unknown
-        ("next", "i8"),  # the next request of a list it is on
-        ("is_reply", "i8"),
         ("ready", "i8"),  # the cycle (of the unit that holds it) from which it may go on
+        ("next", "i4"),  # the next request of a list it is on
+        ("bytes", "i4"),  # of data it moves
+        ("token", "i4"),  # what the core does with the answer (its own number)
+        ("core", "i2"),  # who asks
+        ("warp", "i2"),
+        ("slice", "i2"),  # the L2 slice it goes to
+        ("destination", "i2"),  # the port of the network it is being sent through
+        ("flits", "i2"),  # how long it is there
+        ("channel", "i2"),
+        ("bank", "i2"),
+        ("kind", "i1"),
+        ("column", "i4"),
+        ("row", "i8"),
         ("born", "i8"),  # core cycles: created by the load/store unit
         ("sent", "i8"),  # entered the network
         ("arrived", "i8"),  # reached its L2 slice
         ("in_dram", "i8"),  # of that, time from leaving the slice for DRAM to being back there
         ("answered", "i8"),  # left the L2 slice
-        ("returned", "i8"),  # back at the core
     ],
     align=True,
 )
@@ -83,7 +78,6 @@ def create(requests):
     requests.born += 1
     requests.peak = max(requests.peak, requests.used)
     request.next = NOTHING
-    request.is_reply = 0
     request.ready = 0
     request.in_dram = 0
     return number

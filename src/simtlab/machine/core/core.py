@@ -125,7 +125,6 @@ def take_answer(gpu, core, requests):
     number = pop(core.responses)
     core.moved = gpu.cycle
     request = requests.entry[number]
-    request.returned = gpu.cycle
     core.outstanding -= 1
     gpu.last_progress = gpu.cycle
     if request.kind != READ:
@@ -143,7 +142,7 @@ def take_answer(gpu, core, requests):
             data_came(gpu, core, request)
         else:
             answered(gpu, core, request.token)
-        count_trip(core, request)
+        count_trip(core, request, gpu.cycle)
     end(requests, number)
 
 
@@ -184,15 +183,15 @@ def prefetch_came(gpu, core, warp, address):
 
 
 @compiled
-def count_trip(core, request):
+def count_trip(core, request, cycle):
     """A request's way, part by part: waiting to leave the core, the network, the L2, DRAM, the network back."""
     core.round_trips += 1
-    core.round_trip_cycles += request.returned - request.born
+    core.round_trip_cycles += cycle - request.born
     core.trip_inject += request.sent - request.born
     core.trip_request += request.arrived - request.sent
     core.trip_l2 += request.answered - request.arrived - request.in_dram
     core.trip_dram += request.in_dram
-    core.trip_reply += request.returned - request.answered
+    core.trip_reply += cycle - request.answered
 
 
 @compiled

@@ -117,25 +117,25 @@ class OpState(IntEnum):
 
 op_t = np.dtype(
     [
-        ("state", "i8"),
-        ("slot", "i8"),  # warp slot
-        ("pc", "i8"),
-        ("next", "i8"),
-        ("unit", "i8"),
-        ("memory", "i8"),  # Memory class, see core/ldst.py
-        ("accesses", "i8"),
-        ("served", "i8"),  # accesses sent on their way
-        ("outstanding", "i8"),  # accesses not answered yet
-        ("passes", "i8"),  # shared-memory passes left
-        ("is_store", "i8"),
-        ("is_atomic", "i8"),
-        ("active", "i8"),  # lanes
+        ("state", "i2"),
+        ("slot", "i2"),  # warp slot
+        ("pc", "i4"),
+        ("next", "i2"),
+        ("unit", "i2"),
+        ("memory", "i2"),  # Memory class, see core/ldst.py
+        ("accesses", "i2"),
+        ("served", "i2"),  # accesses sent on their way
+        ("outstanding", "i2"),  # accesses not answered yet
+        ("passes", "i2"),  # shared-memory passes left
+        ("active", "i2"),  # lanes
+        ("is_store", "i1"),
+        ("is_atomic", "i1"),
+        ("deterministic", "i1"),  # the class of a global load (program/load_classes.py); -1: no global load
         ("issued", "i8"),
         ("began", "i8"),  # when its first access was tried
-        ("deterministic", "i8"),  # the class of a global load (program/load_classes.py); -1: no global load
         ("hits_ready", "i8"),  # when the last hit among its accesses has its data
         ("lines", "i8", (MAX_ACCESSES,)),  # sector addresses it touches
-        ("bytes", "i8", (MAX_ACCESSES,)),  # bytes wanted of each
+        ("bytes", "i2", (MAX_ACCESSES,)),  # bytes wanted of each
         ("first", "i8", (MAX_ACCESSES,)),  # and the lowest address wanted of it
     ],
     align=True,

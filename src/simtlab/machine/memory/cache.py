@@ -25,16 +25,14 @@ class LineState(IntEnum):
 
 line_t = np.dtype(
     [
-        ("tag", "i8"),
-        ("state", "i8"),
         ("used", "i8"),
         ("filled", "i8"),
-        ("asked", "i8"),  # when the prefetch was foreseen that brought it
         ("sectors", "u4"),  # valid 32-byte sectors
         ("pending", "u4"),  # sectors on their way
         ("dirty", "u4"),
-        ("prefetched", "i4"),  # a prefetch brought it and no demand has used it yet
-        ("locked", "i4"),  # loads that waited for it and have not read it yet
+        ("locked", "i2"),  # loads that waited for it and have not read it yet
+        ("state", "i1"),
+        ("prefetched", "i1"),  # a prefetch brought it and no demand has used it yet
     ],
     align=True,
 )
@@ -72,6 +70,7 @@ def cache_t(max_lines: int) -> np.dtype:
             ("tags", "i8", (max_lines,)),  # EMPTY where it holds nothing
             ("ranks", "i8", (max_lines,)),  # in which order the lines of a set make room; see `rank`
             ("line", line_t, (max_lines,)),
+            ("asked", "i8", (max_lines,)),  # when the prefetch was foreseen that brought it
         ],
         align=True,
     )
@@ -96,6 +95,12 @@ def set_of(cache, address):
     if cache.hashed:
         line = line ^ (line >> cache.set_shift) ^ (line >> (2 * cache.set_shift))
     return line & (cache.sets - 1)
+
+
+@compiled
+def address_of(cache, way):
+    """Where the line begins that is kept in a way."""
+    return cache.tags[way] << cache.line_shift
 
 
 @compiled
@@ -176,9 +181,8 @@ def ask_policy(cache, first):
 def reserve(cache, way, address, sectors):
     """Take a line for a miss; its old contents are gone (the caller has seen to a dirty one)."""
     line = cache.line[way]
-    note_unused(cache, line)
-    line.tag = address >> cache.line_shift
-    cache.tags[way] = line.tag
+    note_unused(cache, way)
+    cache.tags[way] = address >> cache.line_shift
     line.state = RESERVED
     line.sectors = np.uint32(0)
     line.pending = sectors
@@ -187,12 +191,12 @@ def reserve(cache, way, address, sectors):
 
 
 @compiled
-def note_unused(cache, line):
+def note_unused(cache, way):
     """A line goes; if a prefetch brought it and nobody used it, it is remembered."""
-    if line.prefetched:
-        cache.unused[cache.unused_evicted % MOST_REMEMBERED] = line.tag
+    if cache.line[way].prefetched:
+        cache.unused[cache.unused_evicted % MOST_REMEMBERED] = cache.tags[way]
         cache.unused_evicted += 1
-        line.prefetched = 0
+        cache.line[way].prefetched = 0
 
 
 @compiled
@@ -235,7 +239,7 @@ def lock(cache, way, loads):
 @compiled
 def invalidate(cache, way):
     line = cache.line[way]
-    note_unused(cache, line)
+    note_unused(cache, way)
     line.state = INVALID
     cache.tags[way] = EMPTY
     line.sectors, line.pending, line.dirty = np.uint32(0), np.uint32(0), np.uint32(0)
@@ -248,7 +252,7 @@ def forget_all(cache):
     for way in range(cache.sets * cache.ways):
         cache.line[way].prefetched = 0
         invalidate(cache, way)
-        cache.line[way].tag, cache.line[way].locked = EMPTY, 0
+        cache.line[way].locked = 0
     for k in range(MOST_REMEMBERED):
         cache.unused[k] = EMPTY
     cache.clock = 0

@@ -12,6 +12,7 @@ from simtlab.machine.memory.address_map import locate
 from simtlab.machine.memory.cache import (
     DIRTY,
     NO_WAY,
+    address_of,
     expect,
     fill,
     forget_all,
@@ -66,7 +67,7 @@ def send(gpu, core, requests, kind, address, size, token, number):
     request.kind, request.address, request.bytes, request.token = kind, address, size, token
     request.core, request.born = core.number, gpu.cycle
     if number >= 0:
-        request.warp, request.pc = core.ops[number].slot, core.ops[number].pc
+        request.warp = core.ops[number].slot
     locate(gpu.map, requests, made)
     request.destination = request.slice
     carries = size if kind == WRITE or kind == WRITE_BACK or kind == ATOMIC else 0
@@ -104,7 +105,7 @@ def load(gpu, core, requests, number):
         core.l1_data_reads += 1
         if cache.line[way].prefetched:
             cache.line[way].prefetched = 0
-            count_use(gpu, core, cache.line[way].asked)
+            count_use(gpu, core, cache.asked[way])
         op.hits_ready = gpu.cycle + cache.hit_latency
         return NONE
     entry = find_entry(core.mshr, address)
@@ -172,7 +173,7 @@ def take_entry(gpu, core, requests, address, way):
     if no_room(core, requests):
         return NO_NETWORK
     if take_line:
-        if cache.line[way].state == DIRTY and not write_back(gpu, core, requests, cache.line[way]):
+        if cache.line[way].state == DIRTY and not write_back(gpu, core, requests, way):
             return NO_NETWORK
         reserve(cache, way, address, sector_bit(cache, address))
     elif way != NO_WAY:
@@ -207,13 +208,13 @@ def bypass(gpu, core, requests, number, address):
 
 
 @compiled
-def write_back(gpu, core, requests, line):
+def write_back(gpu, core, requests, way):
     """Send a dirty line to the L2; False if there is no room for it beside the miss that pushes it out."""
     if core.inject.count + 2 > core.inject.limit or requests.entry[requests.free].next == NOTHING:
         core.wants_room = 1
         return False
     core.l1_data_reads += 1
-    send(gpu, core, requests, WRITE_BACK, line.tag * core.l1d.line_bytes, core.l1d.line_bytes, BY_MSHR, -1)
+    send(gpu, core, requests, WRITE_BACK, address_of(core.l1d, way), core.l1d.line_bytes, BY_MSHR, -1)
     return True
 
 
@@ -251,7 +252,7 @@ def store_in_cache(gpu, core, requests, number, way):
         if way == NO_WAY:
             return NO_TAG
         dirty = cache.line[way].state == DIRTY
-        if dirty and (no_room(core, requests) or not write_back(gpu, core, requests, cache.line[way])):
+        if dirty and (no_room(core, requests) or not write_back(gpu, core, requests, way)):
             return NO_NETWORK
         reserve(cache, way, address, np.uint32(0))
     bit = sector_bit(cache, address)
@@ -348,5 +349,5 @@ def fill_line(core, address):
         core.l1_data_writes += 1
         core.mshr.entry[entry].way = way
         cache.line[way].prefetched = core.mshr.entry[entry].prefetch
-        cache.line[way].asked = core.mshr.entry[entry].asked
+        cache.asked[way] = core.mshr.entry[entry].asked
     return entry

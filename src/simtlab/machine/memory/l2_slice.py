@@ -11,7 +11,7 @@ from simtlab.machine.bit_set import add as add_member
 from simtlab.machine.fifo import NOTHING, front, is_full, pop, push
 from simtlab.machine.memory import mshr as table
 from simtlab.machine.memory.address_map import locate
-from simtlab.machine.memory.cache import DIRTY, NO_WAY, expect, fill, probe, reserve, sector_of, touch, victim
+from simtlab.machine.memory.cache import DIRTY, NO_WAY, address_of, expect, fill, probe, reserve, sector_of, touch, victim
 from simtlab.machine.memory.dram import next_event as next_in_dram
 from simtlab.machine.memory.dram import offer
 from simtlab.machine.memory.l1 import sector_bit
@@ -126,7 +126,6 @@ def make_dirty(slice, way, address):
 def answer(gpu, slice, requests, number):
     """Send a request back to its core, its data a hit latency from now."""
     request = requests.entry[number]
-    request.is_reply = 1
     request.ready = gpu.l2.cycle + slice.cache.hit_latency
     if slice.output.count == 0:
         gpu.reply_ready[slice.number] = request.ready
@@ -232,10 +231,9 @@ def make_room(gpu, slice, requests, address):
         return way
     if slice.to_dram.count + 2 > slice.to_dram.limit or requests.free == NOTHING:
         return NO_WAY
-    line = slice.cache.line[way]
     number = create(requests)
     request = requests.entry[number]
-    request.kind, request.address, request.bytes = WRITE_BACK, line.tag * slice.cache.line_bytes, slice.cache.line_bytes
+    request.kind, request.address, request.bytes = WRITE_BACK, address_of(slice.cache, way), slice.cache.line_bytes
     request.ready = gpu.l2.cycle + gpu.dram_latency
     request.core = -1
     locate(gpu.map, requests, number)

@@ -10,23 +10,24 @@ from simtlab.machine.record import record_t
 
 MAX_ENTRIES = 256
 MAX_WAITERS = 2048
+MAX_SLOTS = 512
 NO_ENTRY = -1
 NOBODY = -1
 
 entry_t = np.dtype(
     [
         ("address", "i8"),
-        ("waiting", "i8"),
-        ("first", "i8"),
-        ("last", "i8"),
-        ("way", "i8"),
-        ("prefetch", "i8"),  # a prefetch asked for it and no demand has joined since
-        ("warp", "i8"),  # for whom, of a prefetch
         ("asked", "i8"),  # when the prefetch was foreseen
+        ("way", "i4"),
+        ("waiting", "i2"),
+        ("first", "i2"),
+        ("last", "i2"),
+        ("warp", "i2"),  # for whom, of a prefetch
+        ("prefetch", "i1"),  # a prefetch asked for it and no demand has joined since
     ],
     align=True,
 )
-waiter_t = np.dtype([("token", "i8"), ("next", "i8")], align=True)
+waiter_t = np.dtype([("token", "i4"), ("next", "i2")], align=True)
 mshr_t = record_t(
     [
         ("entries", "i8"),
@@ -34,7 +35,8 @@ mshr_t = record_t(
         ("used", "i8"),
         ("newest", "i8"),  # the entry allocated last
         ("free_waiter", "i8"),
-        ("slot", "i2", (512,)),  # hash table of entry numbers, open addressing
+        ("mask", "i8"),  # places in use of the hash table, less one
+        ("slot", "i2", (MAX_SLOTS,)),  # hash table of entry numbers, open addressing
         ("entry", entry_t, (MAX_ENTRIES,)),
         ("waiter", waiter_t, (MAX_WAITERS,)),
         ("free_entry", "i2", (MAX_ENTRIES,)),
@@ -46,7 +48,10 @@ EMPTY_SLOT = -1
 @compiled
 def reset(mshr):
     mshr.used = 0
-    for k in range(512):
+    mshr.mask = 15
+    while mshr.mask < 3 * mshr.entries and mshr.mask < MAX_SLOTS - 1:
+        mshr.mask = 2 * mshr.mask + 1
+    for k in range(MAX_SLOTS):
         mshr.slot[k] = EMPTY_SLOT
     for k in range(MAX_ENTRIES):
         mshr.free_entry[k] = k
@@ -57,19 +62,19 @@ def reset(mshr):
 
 
 @compiled
-def home(address):
-    return ((address >> 5) * 0x9E3779B1 >> 7) & 511
+def home(mshr, address):
+    return ((address >> 5) * 0x9E3779B1 >> 7) & mshr.mask
 
 
 @compiled
 def find(mshr, address):
     """The entry for a line, or NO_ENTRY."""
-    k = home(address)
+    k = home(mshr, address)
     while mshr.slot[k] != EMPTY_SLOT:
         number = np.int64(mshr.slot[k])
         if mshr.entry[number].address == address:
             return number
-        k = (k + 1) & 511
+        k = (k + 1) & mshr.mask
     return NO_ENTRY
 
 
@@ -92,9 +97,9 @@ def allocate(mshr, address, way):
     entry = mshr.entry[number]
     entry.address, entry.way, entry.waiting, entry.prefetch = address, way, 0, 0
     entry.first, entry.last = NOBODY, NOBODY
-    k = home(address)
+    k = home(mshr, address)
     while mshr.slot[k] >= 0:
-        k = (k + 1) & 511
+        k = (k + 1) & mshr.mask
     mshr.slot[k] = number
     return number
 
@@ -133,16 +138,16 @@ def take_waiter(mshr, number):
 @compiled
 def release(mshr, number):
     """The line is there and everybody served: free the entry."""
-    hole = home(mshr.entry[number].address)
+    hole = home(mshr, mshr.entry[number].address)
     while mshr.slot[hole] != number:
-        hole = (hole + 1) & 511
+        hole = (hole + 1) & mshr.mask
     k = hole
     while True:  # close the gap: move back entries that were pushed past their home
-        k = (k + 1) & 511
+        k = (k + 1) & mshr.mask
         other = mshr.slot[k]
         if other == EMPTY_SLOT:
             break
-        if ((k - home(mshr.entry[other].address)) & 511) >= ((k - hole) & 511):
+        if ((k - home(mshr, mshr.entry[other].address)) & mshr.mask) >= ((k - hole) & mshr.mask):
             mshr.slot[hole] = other
             hole = k
     mshr.slot[hole] = EMPTY_SLOT

@@ -26,7 +26,7 @@ from simtlab.machine.fifo import NOTHING
 from simtlab.machine.network.alarm import alarm_t, find_due, quiet, set_alarm, wake_at
 from simtlab.machine.network.contest import contest_t
 from simtlab.machine.network.ejection import arrivals_t, first_in, next_arrival, next_complete, release, room
-from simtlab.machine.network.packet import FAR_FUTURE, MAX_BUFFER_FLITS, MAX_PORTS, SETTINGS_FIELDS, apply_settings, counters_t
+from simtlab.machine.network.packet import FAR_FUTURE, MAX_PORTS, SETTINGS_FIELDS, apply_settings, counters_t
 from simtlab.machine.network.switch import (
     NEVER,
     accept,
@@ -102,7 +102,8 @@ def send(network, requests, number, source, cycle):
         empty_buffer(network, source, front(channel).destination, cycle)
     start = max(cycle, entry.injecting_until)
     entry.injecting_until = start + (flits + network.injection_flits - 1) // network.injection_flits
-    packet = channel.packet[(channel.head + channel.count) & (MAX_BUFFER_FLITS - 1)]
+    place = channel.head + channel.count
+    packet = channel.packet[place if place <= network.buffer_flits else place - network.buffer_flits - 1]
     packet.number = number
     packet.destination = destination
     packet.flits = flits

@@ -36,7 +36,9 @@ def room(ejection):
 @compiled
 def expect(ejection, number, flits, arrives):
     """The last flit of a packet is on its way and will be there at a cycle."""
-    place = (ejection.head + ejection.count) & (MAX_EJECTION_FLITS - 1)
+    place = ejection.head + ejection.count
+    if place >= ejection.limit:
+        place -= ejection.limit
     ejection.number[place] = number
     ejection.flits[place] = flits
     ejection.arrives[place] = arrives
@@ -68,7 +70,7 @@ def release(ejection):
     """Take the oldest packet off; its flits' places are free again."""
     number = ejection.number[ejection.head]
     ejection.held -= ejection.flits[ejection.head]
-    ejection.head = (ejection.head + 1) & (MAX_EJECTION_FLITS - 1)
+    ejection.head = ejection.head + 1 if ejection.head + 1 < ejection.limit else 0
     ejection.count -= 1
     return number
 

@@ -15,21 +15,22 @@ NEVER = -1
 packet_t = np.dtype(
     [
         ("number", "i4"),  # of the request
-        ("destination", "i4"),
-        ("flits", "i4"),
+        ("destination", "i2"),
+        ("flits", "i2"),
         ("ready", "i8"),  # routed: it may cross from this cycle on
         ("entered", "i8"),  # when it was sent
     ],
     align=True,
 )
 
-# Each packet has a flit at least, and none is accepted by a full buffer: there are never more packets than buffer flits.
+# Each packet has a flit at least, and none is accepted by a full buffer: there are never more packets than buffer flits and
+# one whose last flit has just crossed.
 channel_t = np.dtype(
     [
         ("flits", "i4"),  # accepted and not gone; as of the last `settle`
         ("head", "i4"),
         ("count", "i4"),
-        ("packet", packet_t, (MAX_BUFFER_FLITS,)),
+        ("packet", packet_t, (MAX_BUFFER_FLITS + 1,)),
     ],
     align=True,
 )
@@ -202,7 +203,7 @@ def end_packet(network, destination, cycle):
     remove(output.wanted, source)
     output.wanted_count -= 1
     deliver(network, front(channel), cycle - 1 + network.channel_latency_cycles)
-    channel.head = (channel.head + 1) & (MAX_BUFFER_FLITS - 1)
+    channel.head = channel.head + 1 if channel.head < network.buffer_flits else 0
     channel.count -= 1
     if channel.count > 0:
         ask(network, source, front(channel).destination, front(channel).ready)
