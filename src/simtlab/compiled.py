@@ -14,8 +14,9 @@ from typing import Any
 import llvmlite.ir as ir
 import numba
 import numpy as np
+from llvmlite.binding import Linkage
 from numba import types
-from numba.core import compiler, sigutils
+from numba.core import cgutils, compiler, sigutils
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
@@ -62,6 +63,25 @@ def _plain_indices() -> Iterator[None]:
         yield
     finally:
         arrayobj.fix_integer_index = kept
+
+
+@contextmanager
+def _as_a_whole() -> Iterator[None]:
+    """Optimise what Python calls together with all it calls as one program: as nobody else calls the parts, those called once
+    can be dissolved, and arguments and results that say nothing go."""
+    kept = JITCodeLibrary._optimize_final_module
+
+    def optimise(library: Any) -> None:
+        for function in library._final_module.functions:
+            if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
+                function.linkage = "internal"
+        kept(library)
+
+    JITCodeLibrary._optimize_final_module = optimise
+    try:
+        yield
+    finally:
+        JITCodeLibrary._optimize_final_module = kept
 
 
 class _PartLibrary(JITCodeLibrary):
@@ -111,7 +131,7 @@ class _Compiled(CPUDispatcher):
         self._target: Any = self.targetctx
 
     def compile(self, sig: Any) -> Any:
-        with global_compiler_lock, _plain_indices():
+        with global_compiler_lock, _plain_indices(), _as_a_whole():
             return super().compile(sig)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
@@ -220,6 +240,21 @@ def _count_trailing_zeros(typing, word):
     return types.int64(types.uint64), generate
 
 
+_PREFETCH = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer(), *[ir.IntType(32)] * 3])
+
+
+@intrinsic
+def _prefetch(typing, array, index):
+    def generate(context, builder, signature, args):
+        data = arrayobj.make_array(signature.args[0])(context, builder, args[0]).data
+        place = builder.bitcast(builder.gep(data, [args[1]]), _PREFETCH.args[0])
+        function = cgutils.get_or_insert_function(builder.module, _PREFETCH, "llvm.prefetch.p0i8")
+        builder.call(function, [place, *(ir.Constant(ir.IntType(32), number) for number in (1, 3, 1))])  # to write; keep; data
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), generate
+
+
 _HOOK = ir.FunctionType(ir.IntType(64), [ir.IntType(64)] * 4)
 HOOK_C = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint64, ctypes.c_int64)
 
@@ -259,6 +294,7 @@ call_operation: Any
 fetch_add: Any
 count_ones: Any
 count_trailing_zeros: Any
+prefetch: Any
 
 if UNCOMPILED:
 
@@ -269,6 +305,9 @@ if UNCOMPILED:
     def count_trailing_zeros(word):
         """Zeros below the lowest set bit of a 64-bit word that is not zero."""
         return np.int64((int(word) & -int(word)).bit_length() - 1)
+
+    def prefetch(array, index):
+        """Have the host fetch the cache line of an array's element, which will be looked at some time later."""
 
     def fetch_add(address, amount):
         """Add to a 64-bit number that several host threads share; gives the old value."""
@@ -309,7 +348,7 @@ if UNCOMPILED:
 
 else:
     call_operation, fetch_add, call_hook = _call_operation, _fetch_add, _call_hook
-    count_ones, count_trailing_zeros = _count_ones, _count_trailing_zeros
+    count_ones, count_trailing_zeros, prefetch = _count_ones, _count_trailing_zeros, _prefetch
     load_u8, load_u32 = _loader(types.uint8, 8), _loader(types.uint32, 32)
     load_i32, load_i64 = _loader(types.int32, 32), _loader(types.int64, 64)
     store_u8, store_u16 = _storer(types.uint8, 8), _storer(types.uint16, 16)

@@ -53,8 +53,10 @@ def build(config: MachineConfig) -> Records:
     for number in range(len(slices)):
         _configure_slice(slices[number], number, config)
     channels = dram.new_channels(config.dram.channels)
-    for channel in channels:
+    for number, channel in enumerate(channels):
         dram.configure(channel, _dram_settings(config))
+        channel.slices = config.l2.slices // config.dram.channels
+        channel.first_slice = number * channel.slices
     networks = np.zeros(2, net.network_t).view(np.recarray)
     for direction in (TO_MEMORY, TO_CORES):
         net.configure(networks[direction], config.network.kind, _network_settings(config, direction))

@@ -18,11 +18,10 @@ send, receive, take, next_receiver = net.send, net.receive, net.take, net.next_r
 move_packets, next_in_network = net.tick, net.next_event
 tick_slice, arrive, wake_slice = l2_slice.tick, l2_slice.arrive, l2_slice.wake_slice
 tick_dram, finished, next_in_dram = dram.tick, dram.finished, dram.next_event
-WRITE, WRITE_BACK, ATOMIC = int(Kind.WRITE), int(Kind.WRITE_BACK), int(Kind.ATOMIC)
+WRITE_BACK = int(Kind.WRITE_BACK)
 SPENT, DONE = int(Outcome.SPENT), int(Outcome.DONE)
 FAR_FUTURE = np.int64(1 << 62)
 TO_MEMORY, TO_CORES = 0, 1
-ATOMIC_BYTES = 32  # the most an atomic's answer carries
 
 
 @compiled
@@ -158,17 +157,13 @@ def inject(gpu, cores, network, requests, cluster):
 def reply(gpu, slice, network, requests):
     """An answer whose data are there leaves the slice."""
     number = front(slice.output)
-    request = requests.entry[number]
-    request.destination = request.core // gpu.cores_per_cluster
-    carries = 0 if request.kind == WRITE else min(request.bytes, ATOMIC_BYTES) if request.kind == ATOMIC else request.bytes
-    request.flits = (gpu.header_bytes + carries + gpu.flit_bytes - 1) // gpu.flit_bytes
     if send(network, requests, number, slice.number, gpu.network.cycle):
         pop(slice.output)
         following = front(slice.output)
         gpu.reply_ready[slice.number] = FAR_FUTURE if following == NOTHING else requests.entry[following].ready
         if following == NOTHING:
             remove(gpu.answering, slice.number)
-        request.answered = gpu.cycle
+        requests.entry[number].answered = gpu.cycle
         wake_slice(gpu, slice.number, gpu.l2.cycle + 1)
 
 
@@ -207,7 +202,7 @@ def tick_channels(gpu, slices, channels, requests):
         queued = channels[k].queued
         tick_dram(channels[k], requests, gpu.dram.cycle)
         if channels[k].queued < queued:
-            wake_refused(gpu, slices, k)
+            wake_refused(gpu, slices, channels[k])
         number = finished(channels[k], requests, gpu.dram.cycle)
         while number != NOTHING:
             if requests.entry[number].kind == WRITE_BACK:
@@ -222,11 +217,14 @@ def tick_channels(gpu, slices, channels, requests):
 
 @compiled
 def wake_refused(gpu, slices, channel):
-    """A memory controller has room again: those of its slices that wait for it may try."""
-    first = channel * gpu.slices // gpu.channels
-    for s in range(first, first + gpu.slices // gpu.channels):
+    """A memory controller has room again: as many of its slices as there are places, of those that wait for one, may try."""
+    places = channel.queue_entries - channel.queued
+    s = channel.first_slice
+    while places > 0 and s < channel.first_slice + channel.slices:
         if slices[s].refused:
             wake_slice(gpu, s, gpu.l2.cycle + 1)
+            places -= 1
+        s += 1
 
 
 @compiled

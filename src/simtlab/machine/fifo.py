@@ -9,7 +9,7 @@ NOTHING = -1
 
 def fifo_t(capacity: int) -> np.dtype:
     """A queue record of at most `capacity` entries; `limit` is how many the configuration allows, and where it wraps around."""
-    return np.dtype([("limit", "i8"), ("count", "i8"), ("head", "i8"), ("items", "i8", (capacity,))], align=True)
+    return np.dtype([("limit", "i4"), ("count", "i4"), ("head", "i4"), ("items", "i4", (capacity,))], align=True)
 
 
 @compiled
@@ -30,13 +30,13 @@ def front(queue):
     """The oldest item, or NOTHING."""
     if queue.count == 0:
         return np.int64(NOTHING)
-    return queue.items[queue.head]
+    return np.int64(queue.items[queue.head])
 
 
 @compiled
 def pop(queue):
     """Take the oldest item off; the queue must not be empty."""
-    item = queue.items[queue.head]
+    item = np.int64(queue.items[queue.head])
     queue.head += 1
     queue.count -= 1
     if queue.head == queue.limit or queue.count == 0:

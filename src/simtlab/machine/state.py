@@ -114,7 +114,7 @@ slice_t = record_t(
         ("number", "i8"),
         ("channel", "i8"),
         ("ticked", "i8"),  # the last L2 cycle it was looked at
-        ("blocked", "i8"),  # … and whether its oldest request had to wait
+        ("blocked", "i8"),  # … and what its oldest request waited for then, a Block
         ("refused", "i8"),  # the memory controller had no room for it
         ("filling", "i8"),  # MSHR entry whose waiters are being answered, or -1
         ("input", fifo_t(1024)),

@@ -43,29 +43,29 @@ def cache_t(max_lines: int) -> np.dtype:
     """The record of a cache of at most that many lines."""
     return np.dtype(
         [
-            ("enabled", "i8"),
-            ("sets", "i8"),
-            ("ways", "i8"),
-            ("line_bytes", "i8"),
-            ("sector_bytes", "i8"),
-            ("line_shift", "i8"),  # powers of two: of line_bytes, sector_bytes and sets
-            ("sector_shift", "i8"),
-            ("set_shift", "i8"),
-            ("hashed", "i8"),
-            ("slices", "i8"),  # of an L2; 0 for a cache that sees all addresses
-            ("interleave_shift", "i8"),
-            ("fifo", "i8"),  # replace the oldest filled instead of the least recently used
-            ("on_fill", "i8"),  # a miss takes a line only when its data come
-            ("write_policy_global", "i8"),
-            ("write_policy_local", "i8"),
-            ("write_allocate", "i8"),
-            ("hit_latency", "i8"),
             ("clock", "i8"),
-            ("unused_evicted", "i8"),  # prefetched lines that went before anybody used them
-            ("unused", "i8", (MOST_REMEMBERED,)),  # the tags of the last of them
+            ("sets", "i4"),
+            ("ways", "i4"),
+            ("line_bytes", "i4"),
+            ("sector_bytes", "i4"),
+            ("line_shift", "i4"),  # powers of two: of line_bytes, sector_bytes and sets
+            ("sector_shift", "i4"),
+            ("set_shift", "i4"),
+            ("slices", "i4"),  # of an L2; 0 for a cache that sees all addresses
+            ("interleave_shift", "i4"),
+            ("hit_latency", "i4"),
+            ("enabled", "i1"),
+            ("hashed", "i1"),
+            ("fifo", "i1"),  # replace the oldest filled instead of the least recently used
+            ("on_fill", "i1"),  # a miss takes a line only when its data come
+            ("write_policy_global", "i1"),
+            ("write_policy_local", "i1"),
+            ("write_allocate", "i1"),
             ("victim_hook", "i8"),  # address of the replacement policy's hook, or 0
             ("own", "i8"),
             ("first_line", "i8"),  # host address of the lines
+            ("unused_evicted", "i8"),  # prefetched lines that went before anybody used them
+            ("unused", "i8", (MOST_REMEMBERED,)),  # the tags of the last of them
             # Of each line what is compared in every lookup and every miss, side by side:
             ("tags", "i8", (max_lines,)),  # EMPTY where it holds nothing
             ("ranks", "i8", (max_lines,)),  # in which order the lines of a set make room; see `rank`

@@ -135,34 +135,36 @@ entry_t = np.dtype(
 
 channel_t = record_t(
     [
-        ("n_banks", "i8"),
-        ("scheduler", "i8"),
-        ("queue_entries", "i8"),
-        ("write_high", "i8"),
-        ("write_low", "i8"),
-        ("age_limit_cycles", "i8"),
-        ("access_bytes", "i8"),
-        ("burst_cycles", "i8"),
-        *((name, "i8") for name in TIMINGS),
-        ("same_direction", "i8"),  # between two column accesses of one direction
-        ("write_to_read", "i8"),
-        ("read_to_precharge", "i8"),
-        ("write_to_precharge", "i8"),
+        ("n_banks", "i4"),
+        ("scheduler", "i4"),
+        ("queue_entries", "i4"),
+        ("write_high", "i4"),
+        ("write_low", "i4"),
+        ("age_limit_cycles", "i4"),
+        ("access_bytes", "i4"),
+        ("burst_cycles", "i4"),
+        *((name, "i4") for name in TIMINGS),
+        ("same_direction", "i4"),  # between two column accesses of one direction
+        ("write_to_read", "i4"),
+        ("read_to_precharge", "i4"),
+        ("write_to_precharge", "i4"),
         ("places", "i8", (2,)),  # for requests on their way out, by direction
         ("address", "i8"),  # of this record, for the scheduling policy
         ("own", "i8"),
         ("choose_hook", "i8"),  # address of its hook; 0: the scheduler above
+        ("first_slice", "i4"),  # of the L2, that it serves
+        ("slices", "i4"),
         # state
         ("wake", "i8"),  # nothing can be sent before this cycle
-        ("foreseen", "i8"),  # the queue position whose command would go out next,
+        ("foreseen", "i4"),  # the queue position whose command would go out next,
         ("foreseen_at", "i8"),  # and when; NEVER: not known
         ("command_ready", "i8"),  # one command a cycle
         ("ready", "i8", (4,)),  # the first cycle that the channel as a whole allows each command
         ("group_ready", "i8", (MAX_BANKS + 1,)),  # … that a bank group allows a column access
-        ("direction", "i8"),
+        ("direction", "i4"),
         ("waiting", "i8", (2,)),  # by sorter
-        ("queued", "i8"),
-        ("n_begun", "i8"),  # banks in the middle of a request
+        ("queued", "i4"),
+        ("n_begun", "i4"),  # banks in the middle of a request
         ("arrivals", "i8"),
         ("departures", "i8"),
         ("free", "i4"),

@@ -198,12 +198,12 @@ def reads_can_go(channel):
 @compiled
 def turn_is_due(channel, cycle):
     """Whether the channel should change between reading and writing; never within a request."""
+    writes = channel.waiting[WRITE]
+    if channel.direction == READ and writes == 0:
+        return False
     if channel.n_begun > 0 or channel.scheduler == FCFS:
         return False
-    writes = channel.waiting[WRITE]
     if channel.direction == READ:
-        if writes == 0:
-            return False
         return writes >= channel.write_high or not reads_can_go(channel) or a_write_is_overdue(channel, cycle)
     if channel.waiting[READ] == 0:
         return False

@@ -4,6 +4,8 @@ The L2 is write-back: a write takes its line without reading it (sectors have by
 out goes to DRAM. Atomics are carried out here, in order of arrival. Every request but a write-back is answered.
 """
 
+from enum import IntEnum
+
 import numpy as np
 
 from simtlab.compiled import compiled
@@ -22,7 +24,21 @@ find_entry, merge, allocate = table.find, table.merge, table.allocate
 mshr_full, can_merge, take_waiter, release = table.is_full, table.can_merge, table.take_waiter, table.release
 NO_ENTRY, NOBODY = table.NO_ENTRY, table.NOBODY
 NOT_FILLING = -1
+
+
+class Block(IntEnum):
+    """What the oldest request of a slice waits for."""
+
+    NONE = 0
+    OUTPUT = 1  # room for an answer
+    MSHR = 2
+    LINE = 3  # a line of its set, or room for one more who waits for it
+    TO_DRAM = 4  # room in the queue to the memory controller
+
+
+NONE, NO_OUTPUT, NO_MSHR, NO_LINE, NO_DRAM_ROOM = (int(block) for block in Block)
 FAR_FUTURE = np.int64(1 << 62)
+ATOMIC_BYTES = 32  # the most an atomic's answer carries
 
 
 @compiled
@@ -47,7 +63,7 @@ def next_wake(gpu, slice, requests, fed):
         is_idle = slice.filling == NOT_FILLING and slice.fills.count + slice.input.count + slice.to_dram.count == 0
         return FAR_FUTURE if is_idle else now + 1
     has_data = slice.fills.count > 0 if slice.filling == NOT_FILLING else not is_full(slice.output)
-    if has_data or requests.free == NOTHING or (fed and slice.blocked):
+    if has_data or requests.free == NOTHING or (fed and slice.blocked == NO_DRAM_ROOM):
         return now + 1
     wake = FAR_FUTURE
     if slice.input.count > 0 and not slice.blocked:
@@ -127,6 +143,9 @@ def answer(gpu, slice, requests, number):
     """Send a request back to its core, its data a hit latency from now."""
     request = requests.entry[number]
     request.ready = gpu.l2.cycle + slice.cache.hit_latency
+    request.destination = request.core // gpu.cores_per_cluster
+    carries = 0 if request.kind == WRITE else min(request.bytes, ATOMIC_BYTES) if request.kind == ATOMIC else request.bytes
+    request.flits = (gpu.header_bytes + carries + gpu.flit_bytes - 1) // gpu.flit_bytes
     if slice.output.count == 0:
         gpu.reply_ready[slice.number] = request.ready
         add_member(gpu.answering, slice.number)
@@ -137,27 +156,34 @@ def answer(gpu, slice, requests, number):
 def serve(gpu, slice, requests):
     """Look at the oldest request; what it needs and cannot get now, it waits for."""
     number = front(slice.input)
-    slice.blocked = 0
     if number == NOTHING or requests.entry[number].ready > gpu.l2.cycle:
+        slice.blocked = NONE
         return
-    request = requests.entry[number]
-    if is_full(slice.output):
-        served = False
-    elif request.kind == WRITE or request.kind == WRITE_BACK:
-        served = write(gpu, slice, requests, number)
-    else:
-        served = read(gpu, slice, requests, number)
-    if served:
+    if not is_still_blocked(slice):
+        kind = requests.entry[number].kind
+        is_write = kind == WRITE or kind == WRITE_BACK
+        slice.blocked = write(gpu, slice, requests, number) if is_write else read(gpu, slice, requests, number)
+    if slice.blocked == NONE:
         pop(slice.input)
         slice.accesses += 1
     else:
         slice.stalls += 1
-        slice.blocked = 1
+
+
+@compiled
+def is_still_blocked(slice):
+    """Whether what the oldest request waited for is sure to be missing still; whatever it does, it needs room for an answer."""
+    if is_full(slice.output):
+        slice.blocked = NO_OUTPUT
+        return True
+    if slice.blocked == NO_MSHR:
+        return mshr_full(slice.mshr)
+    return slice.blocked == NO_DRAM_ROOM and is_full(slice.to_dram)
 
 
 @compiled
 def read(gpu, slice, requests, number):
-    """A read (or an atomic); False if it must wait."""
+    """A read (or an atomic). Gives what it must wait for."""
     request = requests.entry[number]
     cache = slice.cache
     address = sector_of(slice.cache, request.address)
@@ -170,20 +196,22 @@ def read(gpu, slice, requests, number):
             make_dirty(slice, way, address)
             slice.atomics += 1
         answer(gpu, slice, requests, number)
-        return True
+        return NONE
     entry = find_entry(slice.mshr, address)
     if entry != NO_ENTRY:
         if not can_merge(slice.mshr, entry):
-            return False
+            return NO_LINE
         merge(slice.mshr, entry, number)
         slice.hits_reserved += 1
-        return True
-    if mshr_full(slice.mshr) or is_full(slice.to_dram):
-        return False
+        return NONE
+    if mshr_full(slice.mshr):
+        return NO_MSHR
+    if is_full(slice.to_dram):
+        return NO_DRAM_ROOM
     if way == NO_WAY:
         way = make_room(gpu, slice, requests, address)
-        if way == NO_WAY:
-            return False
+        if way < 0:
+            return -way
         reserve(cache, way, address, wanted)
     else:
         expect(cache, way, wanted)
@@ -194,21 +222,21 @@ def read(gpu, slice, requests, number):
     request.ready = gpu.l2.cycle + gpu.dram_latency
     request.in_dram = -gpu.cycle
     push(slice.to_dram, number)
-    return True
+    return NONE
 
 
 @compiled
 def write(gpu, slice, requests, number):
-    """A write stays in its line, dirty; False if no line can be had."""
+    """A write stays in its line, dirty. Gives what it must wait for."""
     request = requests.entry[number]
     cache = slice.cache
     way = probe(cache, request.address)
     slice.writes += 1
     if way == NO_WAY:
         way = make_room(gpu, slice, requests, request.address)
-        if way == NO_WAY:
+        if way < 0:
             slice.writes -= 1
-            return False
+            return -way
         reserve(cache, way, request.address, np.uint32(0))
     address = request.address
     while address < request.address + request.bytes:
@@ -220,17 +248,19 @@ def write(gpu, slice, requests, number):
         end(requests, number)
     else:
         answer(gpu, slice, requests, number)
-    return True
+    return NONE
 
 
 @compiled
 def make_room(gpu, slice, requests, address):
-    """A line for an address; a dirty one is sent to DRAM first. NO_WAY if that cannot be done now."""
+    """A line for an address; a dirty one is sent to DRAM first. If that cannot be done now, what to wait for, negative."""
     way = victim(slice.cache, address)
-    if way == NO_WAY or slice.cache.line[way].state != DIRTY:
+    if way == NO_WAY:
+        return -NO_LINE
+    if slice.cache.line[way].state != DIRTY:
         return way
     if slice.to_dram.count + 2 > slice.to_dram.limit or requests.free == NOTHING:
-        return NO_WAY
+        return -NO_DRAM_ROOM
     number = create(requests)
     request = requests.entry[number]
     request.kind, request.address, request.bytes = WRITE_BACK, address_of(slice.cache, way), slice.cache.line_bytes
