@@ -8,7 +8,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from simtlab.compiled import call_hook, compiled
+from simtlab.compiled import call_hook, compiled, prefetch
 
 NO_WAY = -1
 FIRST_TO_GO, CANNOT_GO = 0, 1 << 62  # ranks
@@ -113,6 +113,14 @@ def line_of(cache, address):
 def sector_of(cache, address):
     """The address where the sector begins that holds an address."""
     return address >> cache.sector_shift << cache.sector_shift
+
+
+@compiled
+def announce(cache, address):
+    """An address will be looked up soon: the host may begin to fetch what of its set that needs."""
+    first = set_of(cache, address) * cache.ways
+    prefetch(cache.tags, first)
+    prefetch(cache.ranks, first)
 
 
 @compiled

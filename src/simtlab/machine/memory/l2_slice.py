@@ -13,7 +13,7 @@ from simtlab.machine.bit_set import add as add_member
 from simtlab.machine.fifo import NOTHING, front, is_full, pop, push
 from simtlab.machine.memory import mshr as table
 from simtlab.machine.memory.address_map import locate
-from simtlab.machine.memory.cache import DIRTY, NO_WAY, address_of, expect, fill, probe, reserve, sector_of, touch, victim
+from simtlab.machine.memory.cache import DIRTY, NO_WAY, address_of, announce, expect, fill, probe, reserve, sector_of, touch, victim
 from simtlab.machine.memory.dram import next_event as next_in_dram
 from simtlab.machine.memory.dram import offer
 from simtlab.machine.memory.l1 import sector_bit
@@ -86,6 +86,7 @@ def arrive(gpu, slice, requests, number):
     request.arrived = gpu.cycle
     request.ready = gpu.l2.cycle + gpu.l2_latency
     push(slice.input, number)
+    announce(slice.cache, request.address)
     wake_slice(gpu, slice.number, max(request.ready, gpu.l2.cycle + 1))
 
 
