@@ -150,7 +150,19 @@ def rank(cache, way):
     elif not may_go(line):
         cache.ranks[way] = CANNOT_GO
     else:
-        cache.ranks[way] = line.filled if cache.fifo else line.used
+        cache.ranks[way] = 2 * (line.filled if cache.fifo else line.used) + must_be_seen_off(line)
+
+
+@compiled
+def must_be_seen_off(line):
+    """Whether something must be done when a line goes: it is dirty, or a prefetch has brought it for nobody."""
+    return line.state == DIRTY or line.prefetched != 0
+
+
+@compiled
+def goes_silently(cache, way):
+    """Whether a line's place can be taken without a look at the line, which is seldom in the host's cache."""
+    return cache.ranks[way] & 1 == 0
 
 
 @compiled
@@ -189,7 +201,8 @@ def ask_policy(cache, first):
 def reserve(cache, way, address, sectors):
     """Take a line for a miss; its old contents are gone (the caller has seen to a dirty one)."""
     line = cache.line[way]
-    note_unused(cache, way)
+    if not goes_silently(cache, way):
+        note_unused(cache, way)
     cache.tags[way] = address >> cache.line_shift
     line.state = RESERVED
     line.sectors = np.uint32(0)

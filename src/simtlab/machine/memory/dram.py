@@ -61,7 +61,7 @@ def tick(channel, requests, cycle):
         return
     turn_if_due(channel, cycle)
     promote_overdue(channel, cycle)
-    position = channel.foreseen if channel.foreseen_at == cycle else choose(channel, cycle)
+    position = choose(channel, cycle)
     if position != NOTHING:
         send(channel, requests, position, cycle)
     channel.wake = earliest_command(channel, cycle + 1)

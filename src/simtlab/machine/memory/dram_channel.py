@@ -37,7 +37,8 @@ FAR_FUTURE = 1 << 62  # the cycle of what will not happen unless something else 
 NEVER = -1
 NO_ROW = -1  # a precharged bank
 NO_GROUP = MAX_BANKS  # a group that is always free, for commands that no group holds up
-NO_TURN = 1 << 60  # the rank of a bank with nothing to do
+NO_TURN = 1 << 44  # the rank of a bank with nothing to do
+MOST_CYCLES = 1 << 16  # of a timing
 
 
 class Scheduler(IntEnum):
@@ -249,8 +250,9 @@ def _checked(timing: Mapping[str, Any]) -> dict[str, Any]:
     values = _OPTIONAL | dict(timing)
     _require(values, "scheduler", values["scheduler"] in _SCHEDULERS, "'fr-fcfs' or 'fcfs'")
     _require(values, "page_policy", values["page_policy"] == "open", "'open'")
-    for key in (*TIMINGS, "age_limit_cycles"):
-        _require(values, key, values[key] >= 0, "0 or more cycles")
+    for key in TIMINGS:
+        _require(values, key, 0 <= values[key] <= MOST_CYCLES, f"0 to {MOST_CYCLES} cycles")
+    _require(values, "age_limit_cycles", values["age_limit_cycles"] >= 0, "0 or more cycles")
     for key, most in (("banks", MAX_BANKS), ("queue_entries", MAX_QUEUE), ("return_entries", MAX_RETURNS)):
         _require(values, key, 1 <= values[key] <= most, f"1 to {most}")
     _require(values, "bank_groups", 1 <= values["bank_groups"] <= values["banks"], "1 to the number of banks")

@@ -15,12 +15,15 @@ import numpy as np
 from simtlab.compiled import call_hook, compiled, count_trailing_zeros
 from simtlab.machine.fifo import NOTHING
 from simtlab.machine.memory.bank import COLUMN_READ, READ, WRITE, needed
-from simtlab.machine.memory.dram_channel import FAR_FUTURE, NEVER, NO_GROUP, NO_ROW, NO_TURN, Scheduler
+from simtlab.machine.memory.dram_channel import FAR_FUTURE, MOST_CYCLES, NEVER, NO_GROUP, NO_ROW, NO_TURN, Scheduler
 
 FCFS = int(Scheduler.FCFS)
 NO_BANK = -1
-NOT_BEGUN = 1 << 40  # added to the order of arrival: requests that have begun go first, …
-MOVES_NO_DATA = 1 << 50  # … activates and precharges last
+NOT_BEGUN = 1 << 42  # added to the order of arrival: requests that have begun go first, …
+MOVES_NO_DATA = 1 << 43  # … activates and precharges last
+RANK_BITS = 45
+TOO_FAR = MOST_CYCLES << 1  # no timing is that long: what is this far ahead waits for something else
+NO_COMMAND = TOO_FAR << RANK_BITS
 
 
 @compiled
@@ -138,17 +141,28 @@ def choose(channel, cycle):
     """The queue position of the request whose next command goes out in this cycle, or NOTHING."""
     if channel.choose_hook != 0:
         return choose_by_policy(channel, cycle)
-    chosen = NOTHING
-    lowest = NO_TURN
+    if channel.foreseen_at != cycle:
+        look_ahead(channel, cycle)
+    return np.int64(channel.foreseen if channel.foreseen_at == cycle else NOTHING)
+
+
+@compiled
+def look_ahead(channel, cycle):
+    """Foresee which command goes out next, and when, from `cycle` on, unless a bank's nominee changes: the first that can, and
+    of those that can at once the one of the lowest rank. Time and rank are one number, compared without a branch, for nothing
+    could predict it."""
+    best, chosen = NO_COMMAND, 0
     left = channel.nominated
     while left != 0:
-        nominee = channel.nominees[count_trailing_zeros(left)]
+        number = count_trailing_zeros(left)
         left = np.uint64(left & (left - np.uint64(1)))
-        position = nominee.position
-        rank = nominee.rank + NO_TURN * (ready_at(channel, nominee) > cycle)  # no branches: nothing could predict them
-        chosen = position if rank < lowest else chosen
-        lowest = min(lowest, rank)
-    return chosen
+        nominee = channel.nominees[number]
+        delay = min(max(ready_at(channel, nominee) - cycle, 0), TOO_FAR)
+        turn = (delay << RANK_BITS) + nominee.rank
+        chosen = number if turn < best else chosen
+        best = min(best, turn)
+    channel.foreseen = channel.nominees[chosen].position
+    channel.foreseen_at = cycle + (best >> RANK_BITS) if best < NO_COMMAND else FAR_FUTURE
 
 
 @compiled
@@ -169,25 +183,13 @@ def choose_by_policy(channel, cycle):
 
 @compiled
 def earliest_command(channel, cycle):
-    """The first cycle from `cycle` on at which `choose` could find something, if nothing else happens. What it would find then
-    is noted, until a bank's nominee changes."""
+    """The first cycle from `cycle` on at which `choose` could find something, if nothing else happens."""
     if turn_is_due(channel, cycle):
         return cycle
-    earliest, lowest, chosen = FAR_FUTURE, NO_TURN, np.int64(NOTHING)
-    left = channel.nominated
-    while left != 0:
-        nominee = channel.nominees[count_trailing_zeros(left)]
-        left = np.uint64(left & (left - np.uint64(1)))
-        ready = max(ready_at(channel, nominee), cycle)
-        is_next = ready < earliest or (ready == earliest and nominee.rank < lowest)
-        chosen = nominee.position if is_next else chosen
-        lowest = nominee.rank if is_next else lowest
-        earliest = min(earliest, ready)
-    if channel.choose_hook == 0 and earliest < FAR_FUTURE:
-        channel.foreseen, channel.foreseen_at = chosen, earliest
+    look_ahead(channel, cycle)
     if channel.age_limit_cycles > 0:
-        earliest = min(earliest, next_deadline(channel, cycle))
-    return earliest
+        return min(channel.foreseen_at, next_deadline(channel, cycle))
+    return channel.foreseen_at
 
 
 @compiled

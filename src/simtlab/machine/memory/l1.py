@@ -16,6 +16,7 @@ from simtlab.machine.memory.cache import (
     expect,
     fill,
     forget_all,
+    goes_silently,
     invalidate,
     may_go,
     probe,
@@ -173,7 +174,8 @@ def take_entry(gpu, core, requests, address, way):
     if no_room(core, requests):
         return NO_NETWORK
     if take_line:
-        if cache.line[way].state == DIRTY and not write_back(gpu, core, requests, way):
+        dirty = not goes_silently(cache, way) and cache.line[way].state == DIRTY
+        if dirty and not write_back(gpu, core, requests, way):
             return NO_NETWORK
         reserve(cache, way, address, sector_bit(cache, address))
     elif way != NO_WAY:
@@ -345,9 +347,10 @@ def fill_line(core, address):
             if way != NO_WAY:
                 reserve(cache, way, address, bit)
     if way != NO_WAY:
+        cache.line[way].prefetched = core.mshr.entry[entry].prefetch
+        if cache.line[way].prefetched:
+            cache.asked[way] = core.mshr.entry[entry].asked
         fill(cache, way, bit)
         core.l1_data_writes += 1
         core.mshr.entry[entry].way = way
-        cache.line[way].prefetched = core.mshr.entry[entry].prefetch
-        cache.asked[way] = core.mshr.entry[entry].asked
     return entry

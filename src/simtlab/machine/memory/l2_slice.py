@@ -13,7 +13,21 @@ from simtlab.machine.bit_set import add as add_member
 from simtlab.machine.fifo import NOTHING, front, is_full, pop, push
 from simtlab.machine.memory import mshr as table
 from simtlab.machine.memory.address_map import locate
-from simtlab.machine.memory.cache import DIRTY, NO_WAY, address_of, announce, expect, fill, probe, reserve, sector_of, touch, victim
+from simtlab.machine.memory.cache import (
+    DIRTY,
+    NO_WAY,
+    address_of,
+    announce,
+    expect,
+    fill,
+    goes_silently,
+    probe,
+    rank,
+    reserve,
+    sector_of,
+    touch,
+    victim,
+)
 from simtlab.machine.memory.dram import next_event as next_in_dram
 from simtlab.machine.memory.dram import offer
 from simtlab.machine.memory.l1 import sector_bit
@@ -137,6 +151,7 @@ def make_dirty(slice, way, address):
     line.dirty = np.uint32(line.dirty | sector_bit(slice.cache, address))
     if line.pending == 0:
         line.state = DIRTY
+    rank(slice.cache, way)
 
 
 @compiled
@@ -258,7 +273,7 @@ def make_room(gpu, slice, requests, address):
     way = victim(slice.cache, address)
     if way == NO_WAY:
         return -NO_LINE
-    if slice.cache.line[way].state != DIRTY:
+    if goes_silently(slice.cache, way) or slice.cache.line[way].state != DIRTY:
         return way
     if slice.to_dram.count + 2 > slice.to_dram.limit or requests.free == NOTHING:
         return -NO_DRAM_ROOM
