@@ -38,6 +38,7 @@ request_t = np.dtype(
         ("bank", "i2"),
         ("kind", "i1"),
         ("column", "i4"),
+        ("set", "i4"),  # of the L2 slice
         ("row", "i8"),
         ("born", "i8"),  # core cycles: created by the load/store unit
         ("sent", "i8"),  # entered the network

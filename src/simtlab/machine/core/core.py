@@ -39,10 +39,10 @@ def tick(gpu, core, requests):
     serve(gpu, core, requests)
     if core.fragments.count > 0:
         serve_textures(gpu, core, requests)
-    if core.quiet:
-        repeat_causes(core, 1)
-    else:
+    if not core.quiet:
+        repeat_causes(core, gpu.cycle - 1)
         issue(gpu, core)
+        core.judged = gpu.cycle
         fetch(gpu, core, requests)
     core.ticked = gpu.cycle
     core.occupied_warp_cycles += count_bits(core.occupied)
@@ -51,11 +51,10 @@ def tick(gpu, core, requests):
 
 @compiled
 def account_for_sleep(core, cycle):
-    """Cycles slept through had the causes of the cycle before."""
+    """Cycles slept through were as the cycle before."""
     slept = cycle - core.ticked - 1
     if slept <= 0:
         return
-    repeat_causes(core, slept)
     if core.ldst_blocked != NONE:
         core.l1_fail[core.ldst_blocked] += slept
     core.occupied_warp_cycles += slept * count_bits(core.occupied)
@@ -63,8 +62,12 @@ def account_for_sleep(core, cycle):
 
 
 @compiled
-def repeat_causes(core, cycles):
-    """Nothing has changed for the schedulers: so many cycles more have the causes of the one before."""
+def repeat_causes(core, cycle):
+    """Nothing has changed for the schedulers up to this cycle: all since their last had its causes."""
+    cycles = cycle - core.judged
+    if cycles <= 0:
+        return
+    core.judged = cycle
     for scheduler in range(core.schedulers):
         count_cause(core, scheduler, cycles)
     core.n_activity[core.activity] += cycles
@@ -77,6 +80,7 @@ def close_accounts(cores, cycle):
         core = cores[c]
         core.ticked -= 1
         account_for_sleep(core, cycle)
+        repeat_causes(core, cycle)
         core.ticked = cycle
 
 
@@ -108,6 +112,7 @@ def fall_asleep(gpu, core):
 def sample(gpu, core):
     """The CTA throttle looks at the core and says how many of its CTAs may run."""
     core.next_sample = gpu.cycle + core.sample_period
+    repeat_causes(core, gpu.cycle - 1)
     allowed = call_hook(
         gpu.hooks.cta_throttle_sample, core.address, core.own_cta_throttle, np.uint64(core.cta_slots), gpu.cycle
     )

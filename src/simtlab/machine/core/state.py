@@ -227,6 +227,7 @@ core_t = record_t(
         ("war_mode", "i8"),
         ("collectors", "i8"),
         ("ticked", "i8"),  # the last cycle accounted for
+        ("judged", "i8"),  # … of the schedulers
         ("fetch_turn", "i8", (MAX_SUB_CORES,)),
         ("moved", "i8"),  # the last cycle in which anything went on in the core
         ("quiet", "i8"),  # nothing has changed that issue, fetch or the collectors look at since they last found nothing to do
@@ -323,6 +324,7 @@ core_t = record_t(
         ("looks_ahead", "i8"),  # a refusal can be foreseen: no policy has a say in what a load does
         ("outstanding", "i8"),  # requests that will be answered and were not yet
         ("ldst_blocked", "i8"),  # why the head cannot go on, a Failure
+        ("known_miss", "i8"),  # the line that the head wants is not in the L1 and not on its way
         ("inject", fifo_t(256)),
         ("responses", fifo_t(1024)),
         ("rereads", fifo_t(256)),  # loads whose line has come, with the line: op + MAX_OPS * way

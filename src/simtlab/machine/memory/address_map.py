@@ -88,19 +88,20 @@ def _require(values: Mapping[str, Any], key: str, holds: bool, allowed: str) -> 
 def locate(map, requests, number):
     """Set the slice, channel, bank, row and column (the byte within the row) of a request from its address."""
     request = requests.entry[number]
-    block = request.address >> map.interleave_shift
-    turn = block % map.slices
-    block = block // map.slices
+    slices, banks, channels = np.uint64(map.slices), np.uint64(map.banks_per_slice), np.uint64(map.channels)
+    block = np.uint64(request.address >> map.interleave_shift)  # unsigned: dividing is simpler
+    turn = np.int64(block % slices)
+    block = np.int64(block // slices)
     if map.hash_slices:
         turn = hashed(turn, block, map.slices)
     own = (block << map.interleave_shift) | (request.address & ((1 << map.interleave_shift) - 1))
     page = own >> map.row_shift
-    row = page // map.banks_per_slice
-    bank = page % map.banks_per_slice
+    row = np.int64(np.uint64(page) // banks)
+    bank = np.int64(np.uint64(page) % banks)
     if map.hash_banks:
         bank = hashed(bank, row, map.banks_per_slice)
-    share = turn // map.channels
-    request.channel = turn % map.channels
+    share = np.int64(np.uint64(turn) // channels)
+    request.channel = np.uint64(turn) % channels
     request.slice = request.channel * map.slices_per_channel + share
     request.bank = bank * map.slices_per_channel + share
     request.row = row

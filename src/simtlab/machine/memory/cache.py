@@ -116,9 +116,9 @@ def sector_of(cache, address):
 
 
 @compiled
-def announce(cache, address):
-    """An address will be looked up soon: the host may begin to fetch what of its set that needs."""
-    first = set_of(cache, address) * cache.ways
+def announce(cache, set):
+    """A set will be looked at soon: the host may begin to fetch what that needs."""
+    first = set * cache.ways
     prefetch(cache.tags, first)
     prefetch(cache.ranks, first)
 
@@ -126,8 +126,14 @@ def announce(cache, address):
 @compiled
 def probe(cache, address):
     """The index of the line that holds (or will hold) an address, or NO_WAY."""
+    return probe_set(cache, set_of(cache, address), address)
+
+
+@compiled
+def probe_set(cache, set, address):
+    """The same, where the set is known."""
     tag = address >> cache.line_shift
-    first = set_of(cache, address) * cache.ways
+    first = set * cache.ways
     for way in range(first, first + cache.ways):
         if cache.tags[way] == tag:
             return way
@@ -168,7 +174,13 @@ def goes_silently(cache, way):
 @compiled
 def victim(cache, address):
     """The line a new one would take: an invalid one, else the least recently used that is not on its way; or NO_WAY."""
-    first = set_of(cache, address) * cache.ways
+    return victim_of_set(cache, set_of(cache, address))
+
+
+@compiled
+def victim_of_set(cache, set):
+    """The same, where the set is known."""
+    first = set * cache.ways
     if cache.victim_hook != 0:
         return ask_policy(cache, first)
     best, lowest = NO_WAY, CANNOT_GO

@@ -97,6 +97,8 @@ def load(gpu, core, requests, number):
     cache = core.l1d
     if goes_around(gpu, core, op, number):
         return bypass(gpu, core, requests, number, address)
+    if core.known_miss:
+        return miss(gpu, core, requests, number, address, NO_WAY)
     bit = sector_bit(cache, address)
     way = probe(cache, address)
     if way != NO_WAY and cache.line[way].sectors & bit:
@@ -181,18 +183,21 @@ def take_entry(gpu, core, requests, address, way):
     elif way != NO_WAY:
         expect(cache, way, sector_bit(cache, address))
     allocate(core.mshr, address, way)
+    core.known_miss = 0
     return NONE
 
 
 @compiled
 def why_refused(core, address):
-    """Why a load of an address would be refused while no MSHR is free; NONE if it hits, or joins a miss under way."""
+    """Why a load of an address would be refused while no MSHR is free; NONE if it hits, or joins a miss under way. That its line
+    is not there is noted, for that stays so until another miss is taken."""
     cache = core.l1d
     way = probe(cache, address)
     if way != NO_WAY and cache.line[way].sectors & sector_bit(cache, address):
         return NONE
     if find_entry(core.mshr, address) != NO_ENTRY:
         return NONE
+    core.known_miss = way == NO_WAY
     if way == NO_WAY and cache.on_fill == 0 and victim(cache, address) == NO_WAY:
         return NO_TAG
     return NO_MSHR

@@ -22,11 +22,13 @@ from simtlab.machine.memory.cache import (
     fill,
     goes_silently,
     probe,
+    probe_set,
     rank,
     reserve,
     sector_of,
+    set_of,
     touch,
-    victim,
+    victim_of_set,
 )
 from simtlab.machine.memory.dram import next_event as next_in_dram
 from simtlab.machine.memory.dram import offer
@@ -100,7 +102,8 @@ def arrive(gpu, slice, requests, number):
     request.arrived = gpu.cycle
     request.ready = gpu.l2.cycle + gpu.l2_latency
     push(slice.input, number)
-    announce(slice.cache, request.address)
+    request.set = set_of(slice.cache, request.address)
+    announce(slice.cache, request.set)
     wake_slice(gpu, slice.number, max(request.ready, gpu.l2.cycle + 1))
 
 
@@ -203,7 +206,7 @@ def read(gpu, slice, requests, number):
     request = requests.entry[number]
     cache = slice.cache
     address = sector_of(slice.cache, request.address)
-    way = probe(cache, address)
+    way = probe_set(cache, request.set, address)
     wanted = sectors_of(cache, address, request.bytes)
     if way != NO_WAY and cache.line[way].sectors & wanted == wanted:
         touch(cache, way)
@@ -225,7 +228,7 @@ def read(gpu, slice, requests, number):
     if is_full(slice.to_dram):
         return NO_DRAM_ROOM
     if way == NO_WAY:
-        way = make_room(gpu, slice, requests, address)
+        way = make_room(gpu, slice, requests, request.set)
         if way < 0:
             return -way
         reserve(cache, way, address, wanted)
@@ -246,10 +249,10 @@ def write(gpu, slice, requests, number):
     """A write stays in its line, dirty. Gives what it must wait for."""
     request = requests.entry[number]
     cache = slice.cache
-    way = probe(cache, request.address)
+    way = probe_set(cache, request.set, request.address)
     slice.writes += 1
     if way == NO_WAY:
-        way = make_room(gpu, slice, requests, request.address)
+        way = make_room(gpu, slice, requests, request.set)
         if way < 0:
             slice.writes -= 1
             return -way
@@ -268,9 +271,9 @@ def write(gpu, slice, requests, number):
 
 
 @compiled
-def make_room(gpu, slice, requests, address):
-    """A line for an address; a dirty one is sent to DRAM first. If that cannot be done now, what to wait for, negative."""
-    way = victim(slice.cache, address)
+def make_room(gpu, slice, requests, set):
+    """A line of a set; a dirty one is sent to DRAM first. If that cannot be done now, what to wait for, negative."""
+    way = victim_of_set(slice.cache, set)
     if way == NO_WAY:
         return -NO_LINE
     if goes_silently(slice.cache, way) or slice.cache.line[way].state != DIRTY:

@@ -1,4 +1,4 @@
-"""What the mesh's switch allocators share: the round-robin search through a mask."""
+"""What the switch allocators share: the round-robin search through a mask."""
 
 import numpy as np
 

@@ -6,6 +6,7 @@ from simtlab.compiled import compiled
 from simtlab.machine.bit_set import add, bit_set_t, next_around, remove
 from simtlab.machine.fifo import NOTHING
 from simtlab.machine.network.alarm import wake_at
+from simtlab.machine.network.arbiter import next_bit
 from simtlab.machine.network.contest import enter, open_contest, settle_contest
 from simtlab.machine.network.ejection import announce, ejection_t, expect, room
 from simtlab.machine.network.packet import FAR_FUTURE, MAX_BUFFER_FLITS, MAX_PORTS, MAX_VCS
@@ -136,12 +137,10 @@ def offer(network, destination, cycle):
 def accept(network, source, cycle):
     """An input accepts offers, round robin over its virtual channels, while it has switch ports."""
     entry = network.input[source]
-    vc = entry.turn
-    for _ in range(network.virtual_channels):
-        vc = vc + 1 if vc + 1 < network.virtual_channels else 0
-        if (entry.offers >> vc) & 1 and entry.switching < network.input_speedup:
-            entry.turn = vc
-            grant(network, source, vc, cycle)
+    while entry.offers != 0 and entry.switching < network.input_speedup:
+        entry.turn = next_bit(entry.offers, entry.turn)
+        entry.offers &= ~(1 << entry.turn)
+        grant(network, source, entry.turn, cycle)
     entry.offers = 0
 
 
