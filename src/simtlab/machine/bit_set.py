@@ -24,6 +24,16 @@ def remove(members, number):
 
 
 @compiled
+def those_due(times, first, end, now):
+    """Of the 64 numbers from `first` on, below `end`, those whose time has come, as bits. Looks at all without a branch, for
+    nothing could predict it."""
+    due = np.uint64(0)
+    for number in range(first, min(end, first + WORD_BITS)):
+        due |= np.uint64(times[number] <= now) << np.uint64(number - first)
+    return due
+
+
+@compiled
 def is_empty(members):
     return next_member(members, 0) == members.size
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from simtlab.compiled import compiled
+from simtlab.compiled import compiled, count_trailing_zeros
 from simtlab.execute.state import Outcome
-from simtlab.machine.bit_set import is_empty, next_member, remove
+from simtlab.machine.bit_set import WORD_BITS, is_empty, next_member, remove, those_due
 from simtlab.machine.core import core as simt_core
 from simtlab.machine.dispatch import dispatch
 from simtlab.machine.fifo import NOTHING, front, is_full, pop, push
@@ -31,13 +31,7 @@ def run(gpu, cores, slices, channels, networks, requests):
         gpu.cycle += 1
         if gpu.dispatching:
             dispatch(gpu, cores)
-        busy = False
-        for c in range(gpu.cores):
-            if gpu.wake[c] <= gpu.cycle:
-                busy = True
-                tick_core(gpu, cores[c], requests)
-                if gpu.may_run_ahead:
-                    run_ahead(gpu, cores[c], requests)
+        busy = tick_cores(gpu, cores, requests)
         tick_memory(gpu, cores, slices, channels, networks, requests)
         if gpu.outcome != SPENT:
             return gpu.outcome
@@ -46,6 +40,22 @@ def run(gpu, cores, slices, channels, networks, requests):
         if gpu.jump and not busy:  # where cores are at work, looking for a jump would cost more than it saves
             jump(gpu, min(next_event(gpu, networks) - 1, gpu.until))
     return SPENT
+
+
+@compiled
+def tick_cores(gpu, cores, requests):
+    """The cores with something to do; False if there are none."""
+    busy = False
+    for first in range(0, gpu.cores, WORD_BITS):
+        due = those_due(gpu.wake, first, gpu.cores, gpu.cycle)
+        while due != 0:
+            busy = True
+            core = cores[first + count_trailing_zeros(due)]
+            due = np.uint64(due & (due - np.uint64(1)))
+            tick_core(gpu, core, requests)
+            if gpu.may_run_ahead:
+                run_ahead(gpu, core, requests)
+    return busy
 
 
 @compiled
@@ -188,9 +198,12 @@ def deliver_to_core(gpu, cores, network, requests, cluster, number):
 
 @compiled
 def tick_slices(gpu, slices, channels, requests):
-    for s in range(gpu.slices):
-        if gpu.slice_wake[s] <= gpu.l2.cycle:
-            tick_slice(gpu, slices[s], channels[slices[s].channel], requests)
+    for first in range(0, gpu.slices, WORD_BITS):
+        due = those_due(gpu.slice_wake, first, gpu.slices, gpu.l2.cycle)
+        while due != 0:
+            slice = slices[first + count_trailing_zeros(due)]
+            due = np.uint64(due & (due - np.uint64(1)))
+            tick_slice(gpu, slice, channels[slice.channel], requests)
 
 
 @compiled

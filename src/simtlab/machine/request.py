@@ -28,7 +28,7 @@ request_t = np.dtype(
         ("ready", "i8"),  # the cycle (of the unit that holds it) from which it may go on
         ("next", "i4"),  # the next request of a list it is on
         ("bytes", "i4"),  # of data it moves
-        ("token", "i4"),  # what the core does with the answer (its own number)
+        ("token", "i4"),  # what the core does with the answer (its own number; negative: an MSHR entry, see `l1.token_of`)
         ("core", "i2"),  # who asks
         ("warp", "i2"),
         ("slice", "i2"),  # the L2 slice it goes to
@@ -36,6 +36,7 @@ request_t = np.dtype(
         ("flits", "i2"),  # how long it is there
         ("channel", "i2"),
         ("bank", "i2"),
+        ("entry", "i2"),  # of the slice's MSHR
         ("kind", "i1"),
         ("column", "i4"),
         ("set", "i4"),  # of the L2 slice

@@ -82,14 +82,27 @@ def local_address(gpu, core, w, lane, offset):
 def add(op, address, size, granule):
     """Add a lane's bytes to the access of its line."""
     line = address & -granule
-    for k in range(op.accesses - 1, -1, -1):
-        if op.lines[k] == line:
-            op.bytes[k] = min(op.bytes[k] + size, granule)
-            op.first[k] = min(op.first[k], address)
-            return
+    k = op.accesses - 1
+    if k >= 0 and op.lines[k] != line and is_new(op, line):
+        k = -1
+    while k >= 0 and op.lines[k] != line:
+        k -= 1
+    if k >= 0:
+        op.bytes[k] = min(op.bytes[k] + size, granule)
+        op.first[k] = min(op.first[k], address)
+        return
     op.lines[op.accesses] = line
     op.first[op.accesses] = address
     op.bytes[op.accesses] = min(size, granule)
     op.accesses += 1
+
+
+@compiled
+def is_new(op, line):
+    """Whether no access is of that line; looks at all of them, which the host does several at a time."""
+    seen = 0
+    for k in range(op.accesses):
+        seen |= op.lines[k] == line
+    return seen == 0
 
 

@@ -17,7 +17,7 @@ from simtlab.machine.core.scoreboard import bit_of
 from simtlab.machine.core.stall import DISPATCH, ISSUED, MATH_PIPE_THROTTLE, MIO_THROTTLE, NOT_SELECTED, REPLAY, count_cause
 from simtlab.machine.core.texture_unit import serve_textures, texels_came
 from simtlab.machine.fifo import pop
-from simtlab.machine.memory.l1 import BY_MSHR, NOBODY, NONE, fill_constant, fill_line, release, take_waiter
+from simtlab.machine.memory.l1 import NOBODY, NONE, fill_constant, fill_line, release, take_waiter, token_of
 from simtlab.machine.request import Kind, end
 
 INSTRUCTION, CONSTANT, TEXTURE = int(Kind.INSTRUCTION), int(Kind.CONSTANT), int(Kind.TEXTURE)
@@ -143,7 +143,7 @@ def take_answer(gpu, core, requests):
             constants_came(gpu, core, request.address)
         elif request.kind == TEXTURE:
             texels_came(core, request.token)
-        elif request.token == BY_MSHR:
+        elif request.token < 0:
             data_came(gpu, core, request)
         else:
             answered(gpu, core, request.token)
@@ -154,7 +154,8 @@ def take_answer(gpu, core, requests):
 @compiled
 def data_came(gpu, core, request):
     """A sector for the L1D: those who wait for it have it."""
-    entry = fill_line(core, request.address)
+    entry = token_of(request.token)
+    fill_line(core, entry, request.address)
     way = core.mshr.entry[entry].way
     token = take_waiter(core.mshr, entry)
     while token != NOBODY:

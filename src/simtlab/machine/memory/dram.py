@@ -14,7 +14,6 @@ from simtlab.machine.memory.bank import (
     activate,
     column_read,
     column_write,
-    needed,
     precharge,
 )
 from simtlab.machine.memory.dram_channel import (
@@ -123,7 +122,7 @@ def send(channel, requests, position, cycle):
     entry = channel.entries[position]
     number = entry.bank
     bank = channel.banks[number]
-    command = needed(bank, entry)
+    command = channel.nominees[number].command
     if command == ACTIVATE:
         activate(channel, bank, entry.row, cycle)
         entry.outcome = max(entry.outcome, MISS)

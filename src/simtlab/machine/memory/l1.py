@@ -29,7 +29,6 @@ from simtlab.machine.request import Kind, create
 
 READ, WRITE, ATOMIC, CONSTANT = (int(k) for k in (Kind.READ, Kind.WRITE, Kind.ATOMIC, Kind.CONSTANT))
 WRITE_BACK = int(Kind.WRITE_BACK)
-BY_MSHR = -1  # token of a request whose waiters stand in the MSHR
 find_entry, merge, allocate = table.find, table.merge, table.allocate
 mshr_full, can_merge, take_waiter, release = table.is_full, table.can_merge, table.take_waiter, table.release
 NO_ENTRY, NOBODY = table.NO_ENTRY, table.NOBODY
@@ -156,7 +155,7 @@ def miss(gpu, core, requests, number, address, way):
     if core.prefetch_filled > 0:
         core.prefetch_early += was_unused(core.l1d, address)
     core.l1_lookups += 1
-    send(gpu, core, requests, READ, address, core.l1d.sector_bytes, BY_MSHR, number)
+    send(gpu, core, requests, READ, address, core.l1d.sector_bytes, token_of(core.mshr.newest), number)
     if gpu.hooks.prefetcher_on_miss != 0:
         call_hook(gpu.hooks.prefetcher_on_miss, core.address, core.own_prefetcher, np.uint64(number), gpu.cycle)
     return NONE
@@ -221,7 +220,7 @@ def write_back(gpu, core, requests, way):
         core.wants_room = 1
         return False
     core.l1_data_reads += 1
-    send(gpu, core, requests, WRITE_BACK, address_of(core.l1d, way), core.l1d.line_bytes, BY_MSHR, -1)
+    send(gpu, core, requests, WRITE_BACK, address_of(core.l1d, way), core.l1d.line_bytes, 0, -1)
     return True
 
 
@@ -339,10 +338,15 @@ def fill_constant(core, address):
 
 
 @compiled
-def fill_line(core, address):
-    """Data of a sector have come for the L1D; gives the MSHR entry whose waiters are to be served."""
+def token_of(entry):
+    """The token of a request whose waiters stand in an MSHR entry, and the entry of such a token."""
+    return -1 - entry
+
+
+@compiled
+def fill_line(core, entry, address):
+    """Data of a sector have come for the L1D; those who wait for it stand in the MSHR entry."""
     cache = core.l1d
-    entry = find_entry(core.mshr, address)
     way = core.mshr.entry[entry].way
     bit = sector_bit(cache, address)
     if way == NO_WAY and cache.on_fill:
@@ -358,4 +362,3 @@ def fill_line(core, address):
         fill(cache, way, bit)
         core.l1_data_writes += 1
         core.mshr.entry[entry].way = way
-    return entry

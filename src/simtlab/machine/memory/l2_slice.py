@@ -123,11 +123,10 @@ def take_data(gpu, slice, requests):
     if slice.filling == NOT_FILLING:
         request = requests.entry[pop(slice.fills)]
         request.in_dram += gpu.cycle
-        address = sector_of(slice.cache, request.address)
-        slice.filling = find_entry(slice.mshr, address)
+        slice.filling = request.entry
         way = slice.mshr.entry[slice.filling].way
         if way != NO_WAY:
-            fill(slice.cache, way, sectors_of(slice.cache, address, request.bytes))
+            fill(slice.cache, way, sectors_of(slice.cache, sector_of(slice.cache, request.address), request.bytes))
     if is_full(slice.output):
         return
     waiter = take_waiter(slice.mshr, slice.filling)
@@ -234,7 +233,8 @@ def read(gpu, slice, requests, number):
         reserve(cache, way, address, wanted)
     else:
         expect(cache, way, wanted)
-    merge(slice.mshr, allocate(slice.mshr, address, way), number)
+    request.entry = allocate(slice.mshr, address, way)
+    merge(slice.mshr, request.entry, number)
     slice.misses += 1
     slice.atomics += request.kind == ATOMIC
     request.bytes = max(request.bytes, cache.sector_bytes)

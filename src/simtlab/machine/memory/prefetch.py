@@ -10,7 +10,7 @@ from enum import IntEnum
 from simtlab.compiled import compiled
 from simtlab.machine.core.state import MAX_PREFETCHES
 from simtlab.machine.memory.cache import NO_WAY, probe, sector_of
-from simtlab.machine.memory.l1 import BY_MSHR, NO_ENTRY, NONE, find_entry, sector_bit, send, take_entry
+from simtlab.machine.memory.l1 import NO_ENTRY, NONE, find_entry, sector_bit, send, take_entry, token_of
 from simtlab.machine.request import Kind
 
 PREFETCH = int(Kind.PREFETCH)
@@ -89,5 +89,5 @@ def begin(gpu, core, requests, item, way):
     entry = core.mshr.entry[core.mshr.newest]
     entry.prefetch, entry.warp, entry.asked = 1, item.warp, item.asked
     core.prefetch_issued += 1
-    send(gpu, core, requests, PREFETCH, item.address, core.l1d.sector_bytes, BY_MSHR, -1)
+    send(gpu, core, requests, PREFETCH, item.address, core.l1d.sector_bytes, token_of(core.mshr.newest), -1)
     return True
