@@ -14,7 +14,7 @@ from simtlab.machine.core.state import N_STALLS, Stall
 from simtlab.machine.core.timing import timing_table
 from simtlab.machine.memory.l1 import forget_first_level
 from simtlab.machine.occupancy import Occupancy, occupancy, registers_of_cta, split
-from simtlab.machine.run_ahead import is_allowed
+from simtlab.machine.run_ahead import calls_host, is_allowed
 from simtlab.machine.state import NO_KERNEL
 from simtlab.program.program import Program
 
@@ -43,18 +43,32 @@ class Prepared:
     kept: list[Any] = field(default_factory=list)
 
 
-class CodePlaces:
-    """Where programs lie in the machine's memory: each has a place of its own from its first launch on."""
+@dataclass(frozen=True)
+class Loaded:
+    """What a machine keeps of a program from its first launch on."""
 
-    def __init__(self) -> None:
-        self._places: dict[int, tuple[int, Program]] = {}  # by the program's identity, which holds while it is kept
-
-    def of(self, program: Program) -> int:
-        place = CODE_BASE + len(self._places) * CODE_STEP
-        return self._places.setdefault(id(program), (place, program))[0]
+    program: Program
+    base: int  # where it lies in the machine's memory: a place of its own
+    timing: np.ndarray
+    calls_host: bool
 
 
-def prepare(config: MachineConfig, records: Records, launches: Sequence[Launch], places: CodePlaces) -> Prepared:
+class Programs:
+    """The programs a machine has run."""
+
+    def __init__(self, config: MachineConfig) -> None:
+        self._config = config
+        self._loaded: dict[int, Loaded] = {}  # by the program's identity, which holds while it is kept
+
+    def load(self, program: Program) -> Loaded:
+        if id(program) not in self._loaded:
+            base = CODE_BASE + len(self._loaded) * CODE_STEP
+            timing = timing_table(program, self._config.units, 32 // self._config.core.simd_width)
+            self._loaded[id(program)] = Loaded(program, base, timing, calls_host(program))
+        return self._loaded[id(program)]
+
+
+def prepare(config: MachineConfig, records: Records, launches: Sequence[Launch], programs: Programs) -> Prepared:
     """Fill the kernel table and bring every core to its start."""
     gpu = records.gpu[0]
     prepared = Prepared()
@@ -63,15 +77,15 @@ def prepare(config: MachineConfig, records: Records, launches: Sequence[Launch],
         prepared.fits.append(occupancy(config, launch.program, int(row.threads), int(row.shared_bytes)))
     last_in_stream: dict[int, int] = {}
     for k, launch in enumerate(launches):
-        _fill(gpu.kernel[k], config, launch, prepared)
+        _fill(gpu.kernel[k], config, launch, programs.load(launch.program), prepared)
         gpu.kernel[k].launch.divergence_hook = gpu.hooks.divergence_first
         gpu.kernel[k].launch.divergence_own = gpu.own_divergence
         gpu.kernel[k].after = last_in_stream.get(launch.stream, NO_KERNEL)
-        gpu.kernel[k].code_base = places.of(launch.program)
         last_in_stream[launch.stream] = k
     gpu.kernels, gpu.finished_kernels = len(launches), 0
     gpu.dispatching, gpu.last_progress = 1, gpu.cycle
-    gpu.may_run_ahead = gpu.jump and is_allowed(gpu, [launch.program for launch in launches], config.issue.dual_issue)
+    asks_host = any(programs.load(launch.program).calls_host for launch in launches)
+    gpu.may_run_ahead = gpu.jump and len(launches) == 1 and not asks_host and is_allowed(gpu, config.issue.dual_issue)
     asks_nobody = config.l1d.enabled and not config.l1d.bypass_global and gpu.hooks.l1_allocation_bypass == 0
     records.cores["looks_ahead"] = asks_nobody & (records.cores["l1d"]["victim_hook"] == 0)
     _allocate(gpu, config, launches, prepared)
@@ -86,19 +100,19 @@ def prepare(config: MachineConfig, records: Records, launches: Sequence[Launch],
     return prepared
 
 
-def _fill(kernel: Any, config: MachineConfig, launch: Launch, prepared: Prepared) -> None:
+def _fill(kernel: Any, config: MachineConfig, launch: Launch, loaded: Loaded, prepared: Prepared) -> None:
     program = launch.program
-    timing = timing_table(program, config.units, 32 // config.core.simd_width)
-    counts = np.zeros((len(program.code), N_STALLS), np.int64)
-    windows = np.zeros(len(program.code), window_t)
+    length = len(program.code)
+    counts = np.zeros((length, N_STALLS), np.int64)
+    windows = np.zeros(length, window_t)
     prepared.counts.append(counts)
-    prepared.kept += [timing, windows, program]
+    prepared.kept += [windows, program]
     kernel.launch = launch.record[0]
     kernel.launch.next_cta = 0
     kernel.worker = np.zeros((), kernel.worker.dtype)
     kernel.worker.windows = windows.ctypes.data
-    kernel.code, kernel.timing, kernel.pc_counts = program.table.ctypes.data, timing.ctypes.data, counts.ctypes.data
-    kernel.instructions = len(program.code)
+    kernel.code, kernel.timing, kernel.pc_counts = program.table.ctypes.data, loaded.timing.ctypes.data, counts.ctypes.data
+    kernel.instructions, kernel.code_base = length, loaded.base
     kernel.warps = -(-int(kernel.launch.threads) // 32)
     kernel.registers = registers_of_cta(config, program, int(kernel.warps))
     kernel.shared_bytes = kernel.launch.shared_bytes

@@ -19,7 +19,7 @@ from simtlab.machine.core.state import Stall
 from simtlab.machine.counters import Tally
 from simtlab.machine.energy import energy, of_policy
 from simtlab.machine.intervals import Intervals
-from simtlab.machine.kernels import CodePlaces, Launch, Prepared, prepare
+from simtlab.machine.kernels import Launch, Prepared, Programs, prepare
 from simtlab.machine.occupancy import Occupancy, occupancy
 from simtlab.machine.state import MAX_KERNELS
 from simtlab.machine.who_waits import who_waits
@@ -86,7 +86,7 @@ class Machine:
         self.config = config
         named = {slot: read_choice(name) for slot, name in vars(config.policies).items()} | dict(choices or {})
         self.policies = {slot: load(slot, choice.name, **choice.parameters) for slot, choice in named.items()}
-        self._places = CodePlaces()
+        self._programs = Programs(config)
         self._reset()
 
     def _reset(self) -> None:
@@ -112,7 +112,7 @@ class Machine:
 
     def _run_some(self, launches: Sequence[Launch], progress: Callable[[int], None] | None) -> list[TimedRun]:
         gpu = self.records.gpu[0]
-        prepared = prepare(self.config, self.records, launches, self._places)
+        prepared = prepare(self.config, self.records, launches, self._programs)
         for slot, policy in self.policies.items():
             self._own[slot][...] = policy.at_launch(self._own[slot])
         first, before = int(gpu.cycle), self._tally.read()

@@ -5,7 +5,6 @@ could issue a memory instruction, for that reads or writes what other cores shar
 leaves its requests where they are and no CTA moves in.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,13 +18,17 @@ from simtlab.program.action import Action
 SPENT = int(Outcome.SPENT)
 LDST, TEX = int(Unit.LDST), int(Unit.TEX)
 MOST_CYCLES = 64
-CALLS_HOST = {Action.SERVICE, Action.TRAP}
+CALLS_HOST = [int(Action.SERVICE), int(Action.TRAP)]
 
 
-def is_allowed(gpu: Any, programs: Sequence[Any], dual_issue: bool) -> bool:
-    """Whether cores may: nothing but memory instructions and the end of a CTA may concern anybody else."""
-    calls_host = any(instruction.action in CALLS_HOST for program in programs for instruction in program.code)
-    return len(programs) == 1 and not calls_host and not dual_issue and gpu.hooks.divergence_first == 0
+def is_allowed(gpu: Any, dual_issue: bool) -> bool:
+    """Whether cores may, with one program that does not call the host: nothing but its memory instructions and the end of a CTA
+    may concern anybody else."""
+    return not dual_issue and gpu.hooks.divergence_first == 0
+
+
+def calls_host(program: Any) -> bool:
+    return bool(np.isin(program.code["action"], CALLS_HOST).any())
 
 
 @compiled
