@@ -104,7 +104,7 @@ def fall_asleep(gpu, core):
             held = held or cause == NOT_SELECTED
         if held and not gpu.patient:
             return
-        core.quiet = not held and core.fragments.count == 0
+        core.quiet = core.fragments.count == 0
     gpu.wake[core.number] = min(next_planned(core, gpu.cycle + 1), core.next_sample)
 
 
