@@ -69,7 +69,8 @@ def _plain_indices() -> Iterator[None]:
 def _as_a_whole() -> Iterator[None]:
     """Optimise what Python calls together with all it calls as one program: as nobody else calls the parts, those called once
     can be dissolved, and arguments and results that say nothing go."""
-    kept = JITCodeLibrary._optimize_final_module
+    library_class: Any = JITCodeLibrary
+    kept = library_class._optimize_final_module
 
     def optimise(library: Any) -> None:
         for function in library._final_module.functions:
@@ -77,11 +78,11 @@ def _as_a_whole() -> Iterator[None]:
                 function.linkage = "internal"
         kept(library)
 
-    JITCodeLibrary._optimize_final_module = optimise
+    library_class._optimize_final_module = optimise
     try:
         yield
     finally:
-        JITCodeLibrary._optimize_final_module = kept
+        library_class._optimize_final_module = kept
 
 
 class _PartLibrary(JITCodeLibrary):

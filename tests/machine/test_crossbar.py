@@ -157,6 +157,20 @@ def test_a_virtual_channel_has_room_again_in_the_cycle_after_a_flit_has_left():
     assert bench.can_send(0, 0)  # two of the five have left: three of four places are taken
 
 
+def test_a_full_buffer_holds_one_packet_more_while_the_first_has_crossed_and_not_left():
+    bench = traffic(buffer_flits=64)
+    for _ in range(63):
+        assert bench.send(0, 0, 1, 0)
+    for cycle in range(3):
+        bench.tick(cycle)  # the first crosses in cycle 2
+    assert bench.send(0, 0, 1, 3)
+    assert bench.send(0, 0, 1, 3)
+    for cycle in range(3, 100):
+        bench.tick(cycle)
+        bench.take_all(cycle)
+    assert [number for _, _, number in bench.received] == list(range(65))
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_every_packet_arrives_once_and_in_order_and_credits_never_exceed_buffers(seed):
     network = crossbar.new_crossbar({**SETTINGS, "sources": 7, "destinations": 6, "virtual_channels": 1 + seed % 4,

@@ -9,8 +9,8 @@ ALL = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 
 
 def bit_set_t(capacity: int) -> np.dtype:
-    """A set of numbers below `size`, which is at most `capacity`."""
-    return np.dtype([("size", "i8"), ("words", "u8", (-(-capacity // WORD_BITS),))], align=True)
+    """A set of numbers below `end`, which is at most `capacity`."""
+    return np.dtype([("end", "i8"), ("words", "u8", (-(-capacity // WORD_BITS),))], align=True)
 
 
 @compiled
@@ -35,26 +35,26 @@ def those_due(times, first, end, now):
 
 @compiled
 def is_empty(members):
-    return next_member(members, 0) == members.size
+    return next_member(members, 0) == members.end
 
 
 @compiled
 def next_member(members, start):
-    """The first member from `start` on, or the set's size if there is none."""
-    if start >= members.size:
-        return members.size
+    """The first member from `start` on, or the end of the set if there is none."""
+    if start >= members.end:
+        return members.end
     word = start >> 6
     bits = np.uint64(members.words[word] & (ALL << np.uint64(start & 63)))
     while bits == 0:
         word += 1
-        if word << 6 >= members.size:
-            return members.size
+        if word << 6 >= members.end:
+            return members.end
         bits = members.words[word]
     return (word << 6) + count_trailing_zeros(bits)
 
 
 @compiled
 def next_around(members, after):
-    """The first member that follows `after`, going round; the set's size if it is empty."""
+    """The first member that follows `after`, going round; the end of the set if it is empty."""
     found = next_member(members, after + 1)
-    return found if found < members.size else next_member(members, 0)
+    return found if found < members.end else next_member(members, 0)

@@ -99,7 +99,7 @@ def _configure_gpu(gpu: Any, config: MachineConfig) -> None:
     gpu.shared_latency = config.shared_memory.latency_cycles
     gpu.l2_latency, gpu.dram_latency = config.l2.latency_cycles, config.dram.latency_cycles
     gpu.bypass_global = config.l1d.bypass_global
-    gpu.senders.size, gpu.answering.size = gpu.clusters, gpu.slices
+    gpu.senders.end, gpu.answering.end = gpu.clusters, gpu.slices
     gpu.wake[:], gpu.slice_wake[:], gpu.reply_ready[:], gpu.channel_wake[:] = 4 * [inflight.FAR_FUTURE]
     settings = {
         "slices": config.l2.slices, "channels": config.dram.channels, "banks": config.dram.banks,

@@ -89,9 +89,9 @@ def locate(map, requests, number):
     """Set the slice, channel, bank, row and column (the byte within the row) of a request from its address."""
     request = requests.entry[number]
     slices, banks, channels = np.uint64(map.slices), np.uint64(map.banks_per_slice), np.uint64(map.channels)
-    block = np.uint64(request.address >> map.interleave_shift)  # unsigned: dividing is simpler
-    turn = np.int64(block % slices)
-    block = np.int64(block // slices)
+    blocks = np.uint64(request.address >> map.interleave_shift)  # unsigned: dividing is simpler
+    turn = np.int64(blocks % slices)
+    block = np.int64(blocks // slices)
     if map.hash_slices:
         turn = hashed(turn, block, map.slices)
     own = (block << map.interleave_shift) | (request.address & ((1 << map.interleave_shift) - 1))

@@ -75,8 +75,8 @@ def configure(network: np.record, settings: dict) -> None:
     output = network["output"]
     output["vc"] = np.arange(MAX_PORTS) % network["virtual_channels"]
     output["turn"] = network["sources"] - 1
-    output["wanted"]["size"] = network["sources"]
-    network["receiving"]["size"] = network["destinations"]
+    output["wanted"]["end"] = network["sources"]
+    network["receiving"]["end"] = network["destinations"]
     output["owner"] = NOTHING
     output["blocked_since"] = NEVER
     output["ejection"]["limit"] = network["ejection_flits"]
