@@ -5,6 +5,7 @@ import pytest
 from simtlab.errors import SimtlabError
 from simtlab.machine.fifo import NOTHING
 from simtlab.machine.memory import dram
+from simtlab.machine.memory.dram_channel import MOST_CYCLES
 from tests.machine.dram_log import GDDR3, GDDR5, MACHINES, Channel
 
 # One bank
@@ -287,6 +288,8 @@ def test_every_counter_is_a_field_with_a_unit_and_a_sentence():
     ("changes", "message"),
     [
         ({"banks": 33}, "dram.banks = 33: must be 1 to 32"),
+        ({"t_rp": 32769}, "dram.t_rp = 32769: must be 0 to 32768 cycles"),
+        ({"burst_cycles": 40000}, "dram.burst_cycles = 40000: must be 1 to 32768"),
         ({"queue_entries": 0}, "dram.queue_entries = 0"),
         ({"scheduler": "lottery"}, "'fr-fcfs' or 'fcfs'"),
         ({"page_policy": "closed"}, "dram.page_policy = 'closed': must be 'open'"),
@@ -313,3 +316,18 @@ def test_configuring_again_empties_the_channel():
     dram.configure(channel.record, GDDR5)
     fresh = Channel(GDDR5)
     assert channel.record.tobytes() == fresh.record.tobytes()
+
+
+def test_the_longest_timings_do_not_look_like_never():
+    channel = Channel(GDDR5, t_wl=MOST_CYCLES, t_cdlr=MOST_CYCLES, burst_cycles=MOST_CYCLES)
+    channel.write(0, bank=0)
+    cycle = 0
+    while channel.record.writes == 0:
+        dram.tick(channel.record, channel.requests, cycle)
+        cycle += 1
+    channel.read(cycle, bank=1)
+    while channel.record.reads == 0:
+        cycle = int(dram.next_event(channel.record, cycle + 1))
+        assert cycle < 10 * MOST_CYCLES
+        dram.tick(channel.record, channel.requests, cycle)
+        dram.finished(channel.record, channel.requests, cycle)

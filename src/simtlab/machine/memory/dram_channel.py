@@ -38,7 +38,7 @@ NEVER = -1
 NO_ROW = -1  # a precharged bank
 NO_GROUP = MAX_BANKS  # a group that is always free, for commands that no group holds up
 NO_TURN = 1 << 44  # the rank of a bank with nothing to do
-MOST_CYCLES = 1 << 16  # of a timing
+MOST_CYCLES = 1 << 15  # of a timing, or of a burst
 
 
 class Scheduler(IntEnum):
@@ -256,7 +256,7 @@ def _checked(timing: Mapping[str, Any]) -> dict[str, Any]:
     for key, most in (("banks", MAX_BANKS), ("queue_entries", MAX_QUEUE), ("return_entries", MAX_RETURNS)):
         _require(values, key, 1 <= values[key] <= most, f"1 to {most}")
     _require(values, "bank_groups", 1 <= values["bank_groups"] <= values["banks"], "1 to the number of banks")
-    _require(values, "burst_cycles", values["burst_cycles"] >= 1, "1 or more")
+    _require(values, "burst_cycles", 1 <= values["burst_cycles"] <= MOST_CYCLES, f"1 to {MOST_CYCLES}")
     _require(values, "access_bytes", values["access_bytes"] >= 1, "1 or more")
     return _derived(values)
 

@@ -22,7 +22,7 @@ NO_BANK = -1
 NOT_BEGUN = 1 << 42  # added to the order of arrival: requests that have begun go first, …
 MOVES_NO_DATA = 1 << 43  # … activates and precharges last
 RANK_BITS = 45
-TOO_FAR = MOST_CYCLES << 1  # no timing is that long: what is this far ahead waits for something else
+TOO_FAR = MOST_CYCLES << 2  # three timings added are not that long: what is this far ahead waits for something else
 NO_COMMAND = TOO_FAR << RANK_BITS
 
 
