@@ -36,6 +36,16 @@ def test_all_lanes_reading_one_word_is_a_broadcast(device):
     assert step(device, load, before=before) == step(device, apart, before=apart_before)
 
 
-def test_many_warps_keep_one_scheduler_busy(device):
+@pytest.mark.parametrize("detail", [1, 2, 3])
+def test_many_warps_keep_one_scheduler_busy(detail):
     """Eight warps hide an addition's latency: one instruction a cycle."""
+    device = gpu(BIG_ICACHE | {"core.detail": detail})
     assert step(device, "add.s32 %r1, %r1, 1;\n", threads=256) == pytest.approx(8, rel=0.15)
+
+
+@pytest.mark.parametrize("detail", [1, 2, 3])
+@pytest.mark.parametrize("initiation", [1, 2, 3])
+def test_a_unit_takes_an_instruction_every_initiation_interval(detail, initiation):
+    changes = {"core.detail": detail, "units.sp_mad.initiation_cycles": initiation}
+    device = gpu(BIG_ICACHE | changes)
+    assert step(device, "fma.rn.f32 %f1, %f1, %f1, %f1;\n", threads=512) == pytest.approx(16 * initiation, rel=0.05)

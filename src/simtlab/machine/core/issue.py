@@ -118,7 +118,7 @@ def takes(core, sub_core, unit, cycle):
         return not is_full(core.ldst_queue)
     if unit == TEX:
         return True
-    return free_copy(core, sub_core, unit, cycle) != NO_COPY
+    return free_copy(core, sub_core, unit, cycle + 1) != NO_COPY  # where it will be in the cycle after its issue
 
 
 @compiled
