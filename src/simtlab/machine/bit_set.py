@@ -14,13 +14,18 @@ def bit_set_t(capacity: int) -> np.dtype:
 
 
 @compiled
+def bit_in_word(number):
+    return np.uint64(np.uint64(1) << np.uint64(number & 63))
+
+
+@compiled
 def add(members, number):
-    members.words[number >> 6] |= np.uint64(1) << np.uint64(number & 63)
+    members.words[number >> 6] |= bit_in_word(number)
 
 
 @compiled
 def remove(members, number):
-    members.words[number >> 6] &= ~(np.uint64(1) << np.uint64(number & 63))
+    members.words[number >> 6] &= ~bit_in_word(number)
 
 
 @compiled

@@ -1,6 +1,6 @@
 """From a configuration to a machine's records, all empty and ready to run."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,8 @@ from simtlab.machine.core.state import MAX_CTAS, Unit, WarProtection, core_t
 from simtlab.machine.memory import address_map, cache, dram, mshr
 from simtlab.machine.memory.l1 import WritePolicy
 from simtlab.machine.network import network as net
+from simtlab.machine.network.packet import flits_for
+from simtlab.machine.record import new_records
 from simtlab.machine.request import new_requests
 from simtlab.machine.state import gpu_t, slice_t
 
@@ -42,14 +44,18 @@ class Records:
     networks: np.ndarray
     requests: np.ndarray
 
+    def as_plain_arrays(self) -> "Records":
+        """The same without NumPy's record arrays in between, whose fields are convenient to read and slow to reach."""
+        return Records(*(np.asarray(getattr(self, field.name)) for field in fields(self)))
+
 
 def build(config: MachineConfig) -> Records:
     """A machine at rest."""
-    cores = np.zeros(config.core.cores, core_t).view(np.recarray)
+    cores = new_records(config.core.cores, core_t)
     for number in range(len(cores)):
         _configure_core(cores[number], number, config)
         cores[number].address = cores.ctypes.data + number * core_t.itemsize
-    slices = np.zeros(config.l2.slices, slice_t).view(np.recarray)
+    slices = new_records(config.l2.slices, slice_t)
     for number in range(len(slices)):
         _configure_slice(slices[number], number, config)
     channels = dram.new_channels(config.dram.channels)
@@ -57,11 +63,11 @@ def build(config: MachineConfig) -> Records:
         dram.configure(channel, _dram_settings(config))
         channel.slices = config.l2.slices // config.dram.channels
         channel.first_slice = number * channel.slices
-    networks = np.zeros(2, net.network_t).view(np.recarray)
+    networks = new_records(2, net.network_t)
     for direction in (TO_MEMORY, TO_CORES):
         net.configure(networks[direction], config.network.kind, _network_settings(config, direction))
     requests = new_requests()
-    gpu = np.zeros(1, gpu_t).view(np.recarray)
+    gpu = new_records(1, gpu_t)
     _configure_gpu(gpu[0], config)
     records = Records(gpu, cores, slices, channels, networks, requests)
     _note_addresses(records)
@@ -92,14 +98,14 @@ def _configure_gpu(gpu: Any, config: MachineConfig) -> None:
     gpu.cores, gpu.clusters = config.core.cores, config.clusters
     gpu.cores_per_cluster = config.core.cores_per_cluster
     gpu.slices, gpu.channels = config.l2.slices, config.dram.channels
-    gpu.flit_bytes, gpu.header_bytes = config.network.flit_bytes, config.network.header_bytes
+    gpu.flits[:] = flits_for(np.arange(len(gpu.flits)), config.network.header_bytes, config.network.flit_bytes)
     gpu.sector_bytes = config.l1d.sector_bytes
     gpu.constant_line_bytes = config.l1c.line_bytes
     gpu.shared_banks, gpu.bank_bytes = config.shared_memory.banks, config.shared_memory.bank_bytes
     gpu.shared_latency = config.shared_memory.latency_cycles
     gpu.l2_latency, gpu.dram_latency = config.l2.latency_cycles, config.dram.latency_cycles
     gpu.bypass_global = config.l1d.bypass_global
-    gpu.senders.end, gpu.answering.end = gpu.clusters, gpu.slices
+    gpu.senders.end = gpu.clusters
     gpu.wake[:], gpu.slice_wake[:], gpu.reply_ready[:], gpu.channel_wake[:] = 4 * [inflight.FAR_FUTURE]
     settings = {
         "slices": config.l2.slices, "channels": config.dram.channels, "banks": config.dram.banks,
@@ -222,7 +228,7 @@ def _network_settings(config: MachineConfig, direction: int) -> dict[str, Any]:
         nodes = {"source": nodes["destination"], "destination": nodes["source"]}
     names = ("flit_bytes", "virtual_channels", "buffer_flits", "ejection_flits", "routing_delay_cycles",
              "channel_latency_cycles", "input_speedup", "header_bytes")  # fmt: skip
-    largest = max(config.l1d.line_bytes, config.l1i.line_bytes, config.l2.line_bytes)
+    largest = max(cache.line_bytes for cache in (config.l1d, config.l1i, config.l1c, config.l1t, config.l2))
     return {name: getattr(section, name) for name in names} | {
         "sources": ends["source"], "destinations": ends["destination"], "largest_data_bytes": largest,
         "width": section.mesh_width, "height": section.mesh_height,

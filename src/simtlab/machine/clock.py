@@ -4,7 +4,7 @@ import numpy as np
 
 from simtlab.compiled import compiled, count_trailing_zeros
 from simtlab.execute.state import Outcome
-from simtlab.machine.bit_set import WORD_BITS, is_empty, next_member, remove, those_due
+from simtlab.machine.bit_set import WORD_BITS, is_empty, remove, those_due
 from simtlab.machine.core import core as simt_core
 from simtlab.machine.dispatch import dispatch
 from simtlab.machine.fifo import NOTHING, front, is_full, pop, push
@@ -14,7 +14,7 @@ from simtlab.machine.request import Kind, end
 from simtlab.machine.run_ahead import run_ahead
 
 tick_core = simt_core.tick
-send, receive, take, next_receiver = net.send, net.receive, net.take, net.next_receiver
+send, receivers, receive, take = net.send, net.receivers, net.receive, net.take
 move_packets, next_in_network = net.tick, net.next_event
 tick_slice, arrive, wake_slice = l2_slice.tick, l2_slice.arrive, l2_slice.wake_slice
 tick_dram, finished, next_in_dram = dram.tick, dram.finished, dram.next_event
@@ -25,8 +25,14 @@ TO_MEMORY, TO_CORES = 0, 1
 
 
 @compiled
-def run(gpu, cores, slices, channels, networks, requests):
-    """Run until all kernels are done, `gpu.until` is reached, or something needs the host."""
+def run(gpus, cores, slices, channels, networks, pools):
+    """Run until all kernels are done, `gpu.until` is reached, or something needs the host. From Python it takes arrays only, also
+    where there is one record: they are handed over in far less time."""
+    return run_on(gpus[0], cores, slices, channels, networks, pools[0])
+
+
+@compiled
+def run_on(gpu, cores, slices, channels, networks, requests):
     while gpu.cycle < gpu.until:
         gpu.cycle += 1
         if gpu.dispatching:
@@ -101,15 +107,16 @@ def advance(clock, core_khz):
 @compiled
 def tick_network(gpu, cores, slices, networks, requests):
     """Both directions: packets enter, move, and are taken out where there is room for them."""
-    cluster = next_member(gpu.senders, 0)
-    while cluster < gpu.clusters:
-        inject(gpu, cores, networks[TO_MEMORY], requests, cluster)
-        cluster = next_member(gpu.senders, cluster + 1)
-    s = next_member(gpu.answering, 0)
-    while s < gpu.slices:
-        if gpu.reply_ready[s] <= gpu.l2.cycle:
-            reply(gpu, slices[s], networks[TO_CORES], requests)
-        s = next_member(gpu.answering, s + 1)
+    for first in range(0, gpu.clusters, WORD_BITS):
+        left = gpu.senders.words[first >> 6]
+        while left != 0:
+            inject(gpu, cores, networks[TO_MEMORY], requests, first + count_trailing_zeros(left))
+            left = np.uint64(left & (left - np.uint64(1)))
+    for first in range(0, gpu.slices, WORD_BITS):
+        due = those_due(gpu.reply_ready, first, gpu.slices, gpu.l2.cycle)
+        while due != 0:
+            reply(gpu, slices[first + count_trailing_zeros(due)], networks[TO_CORES], requests)
+            due = np.uint64(due & (due - np.uint64(1)))
     gpu.undelivered = 0
     move_packets(networks[TO_MEMORY], gpu.network.cycle)
     deliver_to_slices(gpu, slices, networks[TO_MEMORY], requests)
@@ -119,22 +126,20 @@ def tick_network(gpu, cores, slices, networks, requests):
 
 @compiled
 def deliver_to_slices(gpu, slices, network, requests):
-    s = next_receiver(network, 0)
-    while s < gpu.slices:
-        number = receive(network, s)
-        if number != NOTHING:
-            deliver_to_slice(gpu, slices[s], network, requests, number)
-        s = next_receiver(network, s + 1)
+    for first in range(0, gpu.slices, WORD_BITS):
+        left = receivers(network, first)
+        while left != 0:
+            deliver_to_slice(gpu, slices[first + count_trailing_zeros(left)], network, requests)
+            left = np.uint64(left & (left - np.uint64(1)))
 
 
 @compiled
 def deliver_to_cores(gpu, cores, network, requests):
-    cluster = next_receiver(network, 0)
-    while cluster < gpu.clusters:
-        number = receive(network, cluster)
-        if number != NOTHING:
-            deliver_to_core(gpu, cores, network, requests, cluster, number)
-        cluster = next_receiver(network, cluster + 1)
+    for first in range(0, gpu.clusters, WORD_BITS):
+        left = receivers(network, first)
+        while left != 0:
+            deliver_to_core(gpu, cores, network, requests, first + count_trailing_zeros(left))
+            left = np.uint64(left & (left - np.uint64(1)))
 
 
 @compiled
@@ -168,26 +173,27 @@ def reply(gpu, slice, network, requests):
     """An answer whose data are there leaves the slice."""
     number = front(slice.output)
     if send(network, requests, number, slice.number, gpu.network.cycle):
+        if is_full(slice.output):
+            wake_slice(gpu, slice.number, gpu.l2.cycle + 1)
         pop(slice.output)
         following = front(slice.output)
         gpu.reply_ready[slice.number] = FAR_FUTURE if following == NOTHING else requests.entry[following].ready
-        if following == NOTHING:
-            remove(gpu.answering, slice.number)
         requests.entry[number].answered = gpu.cycle
-        wake_slice(gpu, slice.number, gpu.l2.cycle + 1)
 
 
 @compiled
-def deliver_to_slice(gpu, slice, network, requests, number):
+def deliver_to_slice(gpu, slice, network, requests):
     if is_full(slice.input):
         gpu.undelivered = 1
         return
+    number = receive(network, slice.number)
     take(network, requests, slice.number)
     arrive(gpu, slice, requests, number)
 
 
 @compiled
-def deliver_to_core(gpu, cores, network, requests, cluster, number):
+def deliver_to_core(gpu, cores, network, requests, cluster):
+    number = receive(network, cluster)
     c = requests.entry[number].core
     if push(cores[c].responses, number):
         take(network, requests, cluster)
@@ -209,23 +215,30 @@ def tick_slices(gpu, slices, channels, requests):
 @compiled
 def tick_channels(gpu, slices, channels, requests):
     """DRAM channels with something to do; finished reads go back to their slices, finished writes are over."""
-    for k in range(gpu.channels):
-        if gpu.channel_wake[k] > gpu.dram.cycle:
-            continue
-        queued = channels[k].queued
-        tick_dram(channels[k], requests, gpu.dram.cycle)
-        if channels[k].queued < queued:
-            wake_refused(gpu, slices, channels[k])
-        number = finished(channels[k], requests, gpu.dram.cycle)
-        while number != NOTHING:
-            if requests.entry[number].kind == WRITE_BACK:
-                end(requests, number)
-            else:
-                s = requests.entry[number].slice
-                push(slices[s].fills, number)
-                wake_slice(gpu, s, gpu.l2.cycle + 1)
-            number = finished(channels[k], requests, gpu.dram.cycle)
-        gpu.channel_wake[k] = next_in_dram(channels[k], gpu.dram.cycle + 1)
+    for first in range(0, gpu.channels, WORD_BITS):
+        due = those_due(gpu.channel_wake, first, gpu.channels, gpu.dram.cycle)
+        while due != 0:
+            number = first + count_trailing_zeros(due)
+            due = np.uint64(due & (due - np.uint64(1)))
+            tick_channel(gpu, slices, channels[number], requests)
+            gpu.channel_wake[number] = next_in_dram(channels[number], gpu.dram.cycle + 1)
+
+
+@compiled
+def tick_channel(gpu, slices, channel, requests):
+    queued = channel.queued
+    tick_dram(channel, requests, gpu.dram.cycle)
+    if channel.queued < queued:
+        wake_refused(gpu, slices, channel)
+    number = finished(channel, requests, gpu.dram.cycle)
+    while number != NOTHING:
+        if requests.entry[number].kind == WRITE_BACK:
+            end(requests, number)
+        else:
+            s = requests.entry[number].slice
+            push(slices[s].fills, number)
+            wake_slice(gpu, s, gpu.l2.cycle + 1)
+        number = finished(channel, requests, gpu.dram.cycle)
 
 
 @compiled

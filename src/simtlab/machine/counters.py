@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from simtlab.compiled import compiled
 from simtlab.machine.build import Records
 from simtlab.machine.config.energy import LANES
 from simtlab.machine.core.state import LANE_CLASSES, MAX_SCHEDULERS, N_STALLS, Stall, Unit
@@ -107,6 +108,14 @@ COUNTERS = [
 ]  # fmt: skip
 
 
+@compiled
+def add_up(words, columns, sums):
+    """Add some columns, each to a sum of its own."""
+    for row in range(len(words)):
+        for k in range(len(columns)):
+            sums[k] += words[row, columns[k]]
+
+
 class Tally:
     """Reads all counters of a machine; where they stand in its records is found once."""
 
@@ -119,8 +128,14 @@ class Tally:
 
     def read(self) -> np.ndarray:
         """All counters as they stand; the difference of two readings is what happened in between."""
-        sums = [words[:, columns].sum(axis=0) for words, _, columns in self._tables]
-        return np.concatenate([*sums, self._cores[:, self._stalls].sum(axis=(0, 1))])
+        sums = np.zeros(len(self._names), np.int64)
+        place = 0
+        for words, _, columns in self._tables:
+            add_up(words, columns, sums[place:])
+            place += len(columns)
+        for columns in self._stalls:
+            add_up(self._cores, columns, sums[place:])
+        return sums
 
     def named(self, readings: np.ndarray) -> dict[str, Any]:
         """What was read, by name: numbers, or columns of many readings."""

@@ -87,12 +87,14 @@ class Machine:
         named = {slot: read_choice(name) for slot, name in vars(config.policies).items()} | dict(choices or {})
         self.policies = {slot: load(slot, choice.name, **choice.parameters) for slot, choice in named.items()}
         self._programs = Programs(config)
+        self._part = FEWEST_CYCLES  # to run before the next look at Ctrl-C
         self._reset()
 
     def _reset(self) -> None:
         """A machine at rest, its caches empty."""
         self.records: Records = build(self.config)
         self._own = {slot: attach(policy, self.records) for slot, policy in self.policies.items()}
+        self._plain = self.records.as_plain_arrays()
         self._intervals = Intervals()
         self._tally = Tally(self.records)
         self._unfinished = False
@@ -127,18 +129,19 @@ class Machine:
 
     def _run_grids(self, launches: Sequence[Launch], progress: Callable | None) -> None:
         """Stretch after stretch until all is done; in between, what needs the host."""
-        gpu, seen = self.records.gpu[0], (-1, -1)
-        first, part = int(gpu.cycle), FEWEST_CYCLES
+        seen = -1, -1
+        cycle = first = self._cycle()
         while True:
-            outcome, end = Outcome.SPENT, gpu.cycle + STRETCH
-            while outcome == Outcome.SPENT and gpu.cycle < end:
+            outcome, end = Outcome.SPENT, cycle + STRETCH
+            while outcome == Outcome.SPENT and cycle < end:
                 begin = perf_counter()
-                outcome = self._run_clock(min(gpu.cycle + part, end, self._intervals.next_end))
-                part = next_part(part, perf_counter() - begin)
-                if gpu.cycle == self._intervals.next_end:
-                    self._intervals.note(int(gpu.cycle), self._counted())
+                outcome = self._run_clock(min(cycle + self._part, end, self._intervals.next_end))
+                self._part = next_part(self._part, perf_counter() - begin)
+                cycle = self._cycle()
+                if cycle == self._intervals.next_end:
+                    self._intervals.note(cycle, self._counted())
                 if progress is not None:
-                    progress(int(gpu.cycle) - first)
+                    progress(cycle - first)
             if outcome == Outcome.DONE:
                 return
             if outcome in (Outcome.SERVICE, Outcome.FAULT):
@@ -146,11 +149,13 @@ class Machine:
             seen = self._look_for_progress(launches, seen)
 
     def _run_clock(self, until: int) -> Outcome:
-        records, gpu = self.records, self.records.gpu[0]
-        gpu.until, gpu.outcome = until, Outcome.SPENT
-        return Outcome(
-            run_clock(gpu, records.cores, records.slices, records.channels, records.networks, records.requests[0])
-        )  # fmt: skip
+        self._plain.gpu["until"], self._plain.gpu["outcome"] = until, Outcome.SPENT
+        plain = self._plain
+        return Outcome(run_clock(plain.gpu, plain.cores, plain.slices, plain.channels, plain.networks, plain.requests))
+
+    def _cycle(self) -> int:
+        """The core cycle the machine has come to."""
+        return int(self._plain.gpu["cycle"][0])
 
     def _help(self, launches: Sequence[Launch], outcome: Outcome) -> None:
         """Do what a warp asks of the host, or say what it did wrong."""
@@ -192,7 +197,7 @@ class Machine:
 
     def _counted(self) -> np.ndarray:
         """All counters, up to and including this cycle."""
-        close_accounts(self.records.cores, int(self.records.gpu[0].cycle))
+        close_accounts(self._plain.cores, self._cycle())
         return self._tally.read()
 
     @property

@@ -9,6 +9,7 @@ import numpy as np
 
 from simtlab.compiled import compiled
 from simtlab.machine.fifo import NOTHING
+from simtlab.machine.record import new_records, record_t
 
 
 class Kind(IntEnum):
@@ -22,7 +23,7 @@ class Kind(IntEnum):
     WRITE_BACK = 7  # a dirty line leaving a cache; nobody waits for an answer
 
 
-request_t = np.dtype(
+request_t = record_t(
     [
         ("address", "i8"),  # of the line, or of the first byte wanted
         ("ready", "i8"),  # the cycle (of the unit that holds it) from which it may go on
@@ -37,6 +38,7 @@ request_t = np.dtype(
         ("channel", "i2"),
         ("bank", "i2"),
         ("entry", "i2"),  # of the slice's MSHR
+        ("home", "i2"),  # the port of the network that the answer goes to
         ("kind", "i1"),
         ("column", "i4"),
         ("set", "i4"),  # of the L2 slice
@@ -46,22 +48,20 @@ request_t = np.dtype(
         ("arrived", "i8"),  # reached its L2 slice
         ("in_dram", "i8"),  # of that, time from leaving the slice for DRAM to being back there
         ("answered", "i8"),  # left the L2 slice
-    ],
-    align=True,
+    ]
 )
 
 CAPACITY = 1 << 16
 
 # One record with all requests in it: compiled code passes its address around, where an array would cost reference counts.
-requests_t = np.dtype(
-    [("free", "i8"), ("used", "i8"), ("peak", "i8"), ("born", "i8"), ("ended", "i8"), ("entry", request_t, (CAPACITY,))],
-    align=True,
+requests_t = record_t(
+    [("free", "i8"), ("used", "i8"), ("peak", "i8"), ("born", "i8"), ("ended", "i8"), ("entry", request_t, (CAPACITY,))]
 )
 
 
 def new_requests() -> np.ndarray:
     """The pool of requests, all free, as an array of length one."""
-    requests = np.zeros(1, requests_t).view(np.recarray)
+    requests = new_records(1, requests_t)
     following = requests["entry"]["next"][0]
     following[:] = np.arange(1, CAPACITY + 1)
     following[-1] = NOTHING

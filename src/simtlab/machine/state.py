@@ -7,13 +7,13 @@ from simtlab.machine.bit_set import bit_set_t
 from simtlab.machine.core.shared_memory import bank_conflict_t
 from simtlab.machine.fifo import fifo_t
 from simtlab.machine.hooks import hooks_t
-from simtlab.machine.memory.address_map import address_map_t
+from simtlab.machine.memory.address_map import MAX_SLICES, address_map_t
 from simtlab.machine.memory.cache import cache_t
 from simtlab.machine.memory.mshr import mshr_t
+from simtlab.machine.network.packet import MAX_LINE_BYTES
 from simtlab.machine.record import record_t
 
 MAX_CORES = 256
-MAX_SLICES = 256
 MAX_L2_LINES = 8192
 MAX_KERNELS = 64  # launches that one run can hold, in any number of streams
 NO_KERNEL = -1
@@ -65,8 +65,6 @@ gpu_t = record_t(
         ("slices", "i8"),
         ("channels", "i8"),
         ("mesh", "i8"),
-        ("flit_bytes", "i8"),
-        ("header_bytes", "i8"),
         ("sector_bytes", "i8"),  # of the L1D
         ("constant_line_bytes", "i8"),
         ("shared_banks", "i8"),
@@ -100,9 +98,9 @@ gpu_t = record_t(
         ("senders", bit_set_t(MAX_CORES)),  # the clusters with any
         ("inject_turn", "i8", (MAX_CORES,)),  # per cluster: whose turn it is
         ("slice_wake", "i8", (MAX_SLICES,)),  # the next L2 cycle each slice can do something
-        ("reply_ready", "i8", (MAX_SLICES,)),  # the L2 cycle from which its oldest answer can leave
-        ("answering", bit_set_t(MAX_SLICES)),  # the slices with any
+        ("reply_ready", "i8", (MAX_SLICES,)),  # the L2 cycle from which its oldest answer can leave, or FAR_FUTURE
         ("channel_wake", "i8", (MAX_SLICES,)),  # the next DRAM cycle each channel can do something
+        ("flits", "i2", (MAX_LINE_BYTES + 1,)),  # of a packet, by its bytes of data
         ("map", address_map_t),
         ("conflicts", bank_conflict_t),
         ("kernel", kernel_t, (MAX_KERNELS,)),

@@ -75,7 +75,8 @@ def schedule(gpu, core, scheduler):
         return why_not(core, mine)
     if core.scheduler_free[scheduler] > gpu.cycle:
         return DISPATCH, lowest_bit(could)
-    ready = ready_of(core, could, scheduler % core.sub_cores, gpu.cycle)
+    sub_core = core.sub_core_of[scheduler]  # which is that of its warps, the first of which is slot `scheduler`
+    ready = ready_of(core, could, sub_core, gpu.cycle)
     if core.detail < 3 and could & ~(ready | core.unit_of_head[LDST] | core.unit_of_head[TEX]):
         core.moved = gpu.cycle  # a busy unit is free again by itself, whatever the others wait for
     if ready == 0:
@@ -86,7 +87,7 @@ def schedule(gpu, core, scheduler):
         return NOT_SELECTED, lowest_bit(ready)
     issue_warp(gpu, core, w)
     if core.dual_issue:
-        issue_second(gpu, core, w, scheduler % core.sub_cores)
+        issue_second(gpu, core, w, sub_core)
     core.scheduler_free[scheduler] = gpu.cycle + core.issue_cycles
     if gpu.hooks.warp_scheduler_on_issue != 0:
         call_hook(gpu.hooks.warp_scheduler_on_issue, core.address, own, np.uint64(w), gpu.cycle)

@@ -115,7 +115,7 @@ class OpState(IntEnum):
     WAITING = 4  # for memory
 
 
-op_t = np.dtype(
+op_t = record_t(
     [
         ("state", "i2"),
         ("slot", "i2"),  # warp slot
@@ -137,11 +137,10 @@ op_t = np.dtype(
         ("lines", "i8", (MAX_ACCESSES,)),  # sector addresses it touches
         ("bytes", "i2", (MAX_ACCESSES,)),  # bytes wanted of each
         ("first", "i8", (MAX_ACCESSES,)),  # and the lowest address wanted of it
-    ],
-    align=True,
+    ]
 )
 
-slot_t = np.dtype(
+slot_t = record_t(
     [
         ("cta", "i8"),
         ("warp", "i8"),  # in its CTA
@@ -163,8 +162,7 @@ slot_t = np.dtype(
         ("of_short", "u8", (REGISTER_WORDS,)),  # … and those of them that come from shared memory or the SFU,
         ("of_long", "u8", (REGISTER_WORDS,)),  # … from memory,
         ("of_constant", "u8", (REGISTER_WORDS,)),  # … from the constant cache
-    ],
-    align=True,
+    ]
 )
 
 # A line somebody expects to be wanted: for which warp slot, which load foresaw it, and when.
@@ -187,7 +185,7 @@ fragment_t = np.dtype(
 )
 fragment_fifo_t = np.dtype([("limit", "i8"), ("count", "i8"), ("head", "i8"), ("items", fragment_t, (MAX_FRAGMENTS,))], align=True)
 
-collector_t = np.dtype(
+collector_t = record_t(
     [
         ("op", "i8"),
         ("slot", "i8"),
@@ -195,8 +193,7 @@ collector_t = np.dtype(
         ("sub_core", "i8"),
         ("count", "i8"),
         ("banks", "i8", (MAX_SOURCES,)),
-    ],
-    align=True,
+    ]
 )
 
 core_t = record_t(

@@ -19,6 +19,7 @@ from simtlab.compiled import compiled
 from simtlab.errors import SimtlabError
 from simtlab.machine.memory.dram_channel import MAX_BANKS
 
+MAX_SLICES = 256
 HASH_DIGITS = 3  # how many digits (to the base of what is hashed) of the higher part take part; chosen
 
 address_map_t = np.dtype(
@@ -27,10 +28,13 @@ address_map_t = np.dtype(
         ("channels", "i8"),
         ("slices_per_channel", "i8"),
         ("banks_per_slice", "i8"),  # a channel's banks are dealt out to its slices
+        ("bank_shift", "i8"),  # of banks_per_slice if that is a power of two, else -1
         ("interleave_shift", "i8"),
         ("row_shift", "i8"),
         ("hash_slices", "i8"),
         ("hash_banks", "i8"),
+        ("channel", "i2", (MAX_SLICES,)),  # which channel is whose turn, …
+        ("share", "i2", (MAX_SLICES,)),  # … and which of its slices
     ],
     align=True,
 )
@@ -46,11 +50,15 @@ def configure(map: Any, settings: Mapping[str, Any]) -> None:
     map.slices = values["slices"]
     map.channels = values["channels"]
     map.slices_per_channel = slices_per_channel
-    map.banks_per_slice = values["banks"] // slices_per_channel
+    banks_per_slice = values["banks"] // slices_per_channel
+    map.banks_per_slice = banks_per_slice
+    map.bank_shift = banks_per_slice.bit_length() - 1 if banks_per_slice & (banks_per_slice - 1) == 0 else -1
     map.interleave_shift = values["slice_interleave_bytes"].bit_length() - 1
     map.row_shift = values["row_bytes"].bit_length() - 1
     map.hash_slices = bool(values["hash_slices"])
     map.hash_banks = bool(values["hash_banks"])
+    turns = np.arange(map.slices)
+    map.channel[: map.slices], map.share[: map.slices] = turns % map.channels, turns // map.channels
 
 
 def new_map(settings: Mapping[str, Any]) -> Any:
@@ -71,6 +79,7 @@ def _checked(settings: Mapping[str, Any]) -> dict[str, Any]:
     channels, slices, banks = values["channels"], values["slices"], values["banks"]
     _require(values, "channels", channels >= 1, "1 or more")
     _require(values, "slices", slices >= 1 and slices % channels == 0, f"a multiple of the {channels} channels")
+    _require(values, "slices", slices <= MAX_SLICES, f"at most {MAX_SLICES}")
     each = slices // channels
     _require(values, "banks", 1 <= banks <= MAX_BANKS, f"1 to {MAX_BANKS}")
     _require(values, "banks", banks % each == 0, f"a multiple of {each}, the slices of a channel")
@@ -88,7 +97,7 @@ def _require(values: Mapping[str, Any], key: str, holds: bool, allowed: str) -> 
 def locate(map, requests, number):
     """Set the slice, channel, bank, row and column (the byte within the row) of a request from its address."""
     request = requests.entry[number]
-    slices, banks, channels = np.uint64(map.slices), np.uint64(map.banks_per_slice), np.uint64(map.channels)
+    slices, banks = np.uint64(map.slices), np.uint64(map.banks_per_slice)
     blocks = np.uint64(request.address >> map.interleave_shift)  # unsigned: dividing is simpler
     turn = np.int64(blocks % slices)
     block = np.int64(blocks // slices)
@@ -96,12 +105,14 @@ def locate(map, requests, number):
         turn = hashed(turn, block, map.slices)
     own = (block << map.interleave_shift) | (request.address & ((1 << map.interleave_shift) - 1))
     page = own >> map.row_shift
-    row = np.int64(np.uint64(page) // banks)
-    bank = np.int64(np.uint64(page) % banks)
+    if map.bank_shift >= 0:
+        row, bank = page >> map.bank_shift, page & ((1 << map.bank_shift) - 1)
+    else:
+        row, bank = np.int64(np.uint64(page) // banks), np.int64(np.uint64(page) % banks)
     if map.hash_banks:
         bank = hashed(bank, row, map.banks_per_slice)
-    share = np.int64(np.uint64(turn) // channels)
-    request.channel = np.uint64(turn) % channels
+    share = map.share[turn]
+    request.channel = map.channel[turn]
     request.slice = request.channel * map.slices_per_channel + share
     request.bank = bank * map.slices_per_channel + share
     request.row = row

@@ -9,6 +9,7 @@ from enum import IntEnum
 import numpy as np
 
 from simtlab.compiled import call_hook, compiled, prefetch
+from simtlab.machine.record import record_t
 
 NO_WAY = -1
 FIRST_TO_GO, CANNOT_GO = 0, 1 << 62  # ranks
@@ -41,7 +42,7 @@ LINE_BYTES = line_t.itemsize
 
 def cache_t(max_lines: int) -> np.dtype:
     """The record of a cache of at most that many lines."""
-    return np.dtype(
+    return record_t(
         [
             ("clock", "i8"),
             ("sets", "i4"),
@@ -71,8 +72,7 @@ def cache_t(max_lines: int) -> np.dtype:
             ("ranks", "i8", (max_lines,)),  # in which order the lines of a set make room; see `rank`
             ("line", line_t, (max_lines,)),
             ("asked", "i8", (max_lines,)),  # when the prefetch was foreseen that brought it
-        ],
-        align=True,
+        ]
     )
 
 
@@ -84,8 +84,8 @@ def within_slice(cache, address):
     """An L2 slice sees only its own blocks of the address space: put side by side, they fill all its sets."""
     if cache.slices == 0:
         return address
-    block = address >> cache.interleave_shift
-    return ((block // cache.slices) << cache.interleave_shift) | (address & ((1 << cache.interleave_shift) - 1))
+    blocks = np.uint64(address >> cache.interleave_shift)  # unsigned: dividing is simpler
+    return (np.int64(blocks // np.uint64(cache.slices)) << cache.interleave_shift) | (address & ((1 << cache.interleave_shift) - 1))
 
 
 @compiled

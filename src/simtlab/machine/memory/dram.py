@@ -4,6 +4,8 @@
 says how far the clock may jump. A request must lie within one row; `address_map` sets its bank and row.
 """
 
+import numpy as np
+
 from simtlab.compiled import compiled
 from simtlab.machine.fifo import NOTHING, front, pop, push
 from simtlab.machine.memory.bank import (
@@ -38,8 +40,8 @@ from simtlab.machine.memory.dram_scheduler import (
     promote_overdue,
     ready_at,
     remove,
-    turn_if_due,
-    turn_is_due,
+    see_whether_turn_is_due,
+    turn,
 )
 from simtlab.machine.request import Kind
 
@@ -58,7 +60,10 @@ def tick(channel, requests, cycle):
     """One DRAM cycle."""
     if cycle < channel.wake:
         return
-    turn_if_due(channel, cycle)
+    if channel.age_limit_cycles > 0:
+        see_whether_turn_is_due(channel, cycle)  # a request may have become overdue
+    if channel.turn_due:
+        turn(channel, cycle)
     promote_overdue(channel, cycle)
     position = choose(channel, cycle)
     if position != NOTHING:
@@ -99,7 +104,7 @@ def fill(channel, entry, request, cycle):
     entry.sorter = entry.direction
     if channel.scheduler == FCFS:
         entry.sorter = READ  # in order of arrival: nothing is sorted
-    entry.accesses = max(1, (request.bytes + channel.access_bytes - 1) // channel.access_bytes)
+    entry.accesses = max(1, np.uint32(request.bytes + channel.access_bytes - 1) // np.uint32(channel.access_bytes))
     entry.outcome = HIT
     channel.arrivals += 1
 
@@ -110,7 +115,8 @@ def expect(channel, nominee, position, cycle):
     earliest = FAR_FUTURE
     if nominee.position == position:
         earliest = ready_at(channel, nominee)
-    if turn_is_due(channel, cycle):
+    see_whether_turn_is_due(channel, cycle)
+    if channel.turn_due:
         earliest = cycle
     earliest = min(earliest, deadline(channel, position))
     channel.wake = min(channel.wake, max(earliest, cycle, channel.command_ready))
@@ -204,6 +210,7 @@ def finished(channel, requests, cycle):
         channel.next_done = requests.entry[front(channel.leaving)].ready
     if was_full:
         nominate_all(channel, cycle)
+        see_whether_turn_is_due(channel, cycle)
         channel.wake = min(channel.wake, max(cycle, channel.command_ready))
     return number
 

@@ -28,7 +28,7 @@ import numpy as np
 
 from simtlab.errors import SimtlabError
 from simtlab.machine.fifo import NOTHING, fifo_t
-from simtlab.machine.record import record_t
+from simtlab.machine.record import new_records, record_t
 
 MAX_BANKS = 32
 MAX_QUEUE = 256  # requests waiting in the scheduler
@@ -94,16 +94,15 @@ TIMINGS = (
     "t_cl", "t_wl", "t_cdlr", "t_wr", "t_rtpl", "t_rtw",
 )  # fmt: skip
 
-bank_t = np.dtype(
+bank_t = record_t(
     [
         ("open_row", "i8"),
-        ("group", "i8"),
+        ("group", "i4"),
         ("ready", "i8", (4,)),  # the first cycle that this bank's own timing allows each command
         ("first", "i4", (2,)),  # its waiting requests in order of arrival, by sorter
         ("last", "i4", (2,)),
         ("begun", "i4"),  # the request in the middle of its column accesses
-    ],
-    align=True,
+    ]
 )
 
 nominee_t = np.dtype(  # what a bank would do next: all that the choice between banks, the hottest loop here, looks at
@@ -117,7 +116,7 @@ nominee_t = np.dtype(  # what a bank would do next: all that the choice between 
     align=True,
 )
 
-entry_t = np.dtype(
+entry_t = record_t(
     [
         ("number", "i4"),
         ("bank", "i4"),
@@ -130,8 +129,7 @@ entry_t = np.dtype(
         ("outcome", "i4"),
         ("next", "i4"),
         ("previous", "i4"),
-    ],
-    align=True,
+    ]
 )
 
 channel_t = record_t(
@@ -163,6 +161,7 @@ channel_t = record_t(
         ("ready", "i8", (4,)),  # the first cycle that the channel as a whole allows each command
         ("group_ready", "i8", (MAX_BANKS + 1,)),  # … that a bank group allows a column access
         ("direction", "i4"),
+        ("turn_due", "i4"),  # whether it should change
         ("waiting", "i8", (2,)),  # by sorter
         ("queued", "i4"),
         ("n_begun", "i4"),  # banks in the middle of a request
@@ -172,7 +171,7 @@ channel_t = record_t(
         ("entries", entry_t, (MAX_QUEUE,)),
         ("banks", bank_t, (MAX_BANKS,)),
         ("nominees", nominee_t, (MAX_BANKS,)),
-        ("nominated", "u8"),  # the banks that have one
+        ("nominated", "u8"),  # the banks that have one which may begin
         ("leaving", fifo_t(2 * MAX_RETURNS)),  # requests whose accesses are all sent, in order of completion
         ("taken", "i8", (2,)),  # places in use: from the first column access until the request is taken out
         ("next_done", "i8"),  # the cycle at which the front of `leaving` is complete
@@ -283,4 +282,4 @@ def _require(values: Mapping[str, Any], key: str, holds: bool, allowed: str) -> 
 
 def new_channels(count: int) -> np.ndarray:
     """Channel records, each to be configured."""
-    return np.zeros(count, channel_t).view(np.recarray)
+    return new_records(count, channel_t)

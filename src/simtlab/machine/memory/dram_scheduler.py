@@ -22,8 +22,7 @@ NO_BANK = -1
 NOT_BEGUN = 1 << 42  # added to the order of arrival: requests that have begun go first, …
 MOVES_NO_DATA = 1 << 43  # … activates and precharges last
 RANK_BITS = 45
-TOO_FAR = MOST_CYCLES << 2  # three timings added are not that long: what is this far ahead waits for something else
-NO_COMMAND = TOO_FAR << RANK_BITS
+NO_COMMAND = (MOST_CYCLES << 2) << RANK_BITS  # later than three timings added: no command waits that long
 
 
 @compiled
@@ -71,7 +70,7 @@ def nominate(channel, number, cycle):
     position = next_of_bank(channel, bank, cycle)
     nominee.position = position
     bit = np.uint64(np.uint64(1) << np.uint64(number))
-    channel.nominated = np.uint64(channel.nominated & ~bit) if position == NOTHING else np.uint64(channel.nominated | bit)
+    channel.nominated = np.uint64(channel.nominated & ~bit)
     if position == NOTHING:
         nominee.ready = FAR_FUTURE
         nominee.rank = NO_TURN
@@ -84,13 +83,14 @@ def nominate(channel, number, cycle):
     nominee.rank = entry.order
     if command < COLUMN_READ:
         nominee.rank += MOVES_NO_DATA
-        return
-    nominee.group = bank.group
-    if position == bank.begun:
-        return
-    nominee.rank += NOT_BEGUN
-    if not may_begin(channel, entry):
-        nominee.ready = FAR_FUTURE
+    else:
+        nominee.group = bank.group
+        if position != bank.begun:
+            nominee.rank += NOT_BEGUN
+            if not may_begin(channel, entry):
+                nominee.ready = FAR_FUTURE
+                return
+    channel.nominated = np.uint64(channel.nominated | bit)
 
 
 @compiled
@@ -157,8 +157,7 @@ def look_ahead(channel, cycle):
         number = count_trailing_zeros(left)
         left = np.uint64(left & (left - np.uint64(1)))
         nominee = channel.nominees[number]
-        delay = min(max(ready_at(channel, nominee) - cycle, 0), TOO_FAR)
-        turn = (delay << RANK_BITS) + nominee.rank
+        turn = (max(ready_at(channel, nominee) - cycle, 0) << RANK_BITS) + nominee.rank
         chosen = number if turn < best else chosen
         best = min(best, turn)
     channel.foreseen = channel.nominees[chosen].position
@@ -184,7 +183,8 @@ def choose_by_policy(channel, cycle):
 @compiled
 def earliest_command(channel, cycle):
     """The first cycle from `cycle` on at which `choose` could find something, if nothing else happens."""
-    if turn_is_due(channel, cycle):
+    see_whether_turn_is_due(channel, cycle)
+    if channel.turn_due:
         return cycle
     look_ahead(channel, cycle)
     if channel.age_limit_cycles > 0:
@@ -195,6 +195,12 @@ def earliest_command(channel, cycle):
 @compiled
 def reads_can_go(channel):
     return channel.waiting[READ] > 0 and has_place(channel, READ)
+
+
+@compiled
+def see_whether_turn_is_due(channel, cycle):
+    """Needed after who waits, or what has begun, or the room on the way out, has changed."""
+    channel.turn_due = turn_is_due(channel, cycle)
 
 
 @compiled
@@ -215,10 +221,8 @@ def turn_is_due(channel, cycle):
 
 
 @compiled
-def turn_if_due(channel, cycle):
+def turn(channel, cycle):
     """Point the channel the other way and let every bank choose among the requests of that way."""
-    if not turn_is_due(channel, cycle):
-        return
     channel.direction = WRITE if channel.direction == READ else READ
     channel.turnarounds += 1
     nominate_all(channel, cycle)

@@ -65,13 +65,13 @@ def send(gpu, core, requests, kind, address, size, token, number):
     made = create(requests)
     request = requests.entry[made]
     request.kind, request.address, request.bytes, request.token = kind, address, size, token
-    request.core, request.born = core.number, gpu.cycle
+    request.core, request.home, request.born = core.number, core.cluster, gpu.cycle
     if number >= 0:
         request.warp = core.ops[number].slot
     locate(gpu.map, requests, made)
     request.destination = request.slice
     carries = size if kind == WRITE or kind == WRITE_BACK or kind == ATOMIC else 0
-    request.flits = (gpu.header_bytes + carries + gpu.flit_bytes - 1) // gpu.flit_bytes
+    request.flits = gpu.flits[carries]
     core.outstanding += kind != WRITE_BACK
     push(core.inject, made)
     gpu.injecting[core.number] += 1

@@ -9,7 +9,6 @@ from enum import IntEnum
 import numpy as np
 
 from simtlab.compiled import compiled
-from simtlab.machine.bit_set import add as add_member
 from simtlab.machine.fifo import NOTHING, front, is_full, pop, push
 from simtlab.machine.memory import mshr as table
 from simtlab.machine.memory.address_map import locate
@@ -161,12 +160,11 @@ def answer(gpu, slice, requests, number):
     """Send a request back to its core, its data a hit latency from now."""
     request = requests.entry[number]
     request.ready = gpu.l2.cycle + slice.cache.hit_latency
-    request.destination = request.core // gpu.cores_per_cluster
+    request.destination = request.home
     carries = 0 if request.kind == WRITE else min(request.bytes, ATOMIC_BYTES) if request.kind == ATOMIC else request.bytes
-    request.flits = (gpu.header_bytes + carries + gpu.flit_bytes - 1) // gpu.flit_bytes
+    request.flits = gpu.flits[carries]
     if slice.output.count == 0:
         gpu.reply_ready[slice.number] = request.ready
-        add_member(gpu.answering, slice.number)
     push(slice.output, number)
 
 

@@ -10,7 +10,7 @@ from simtlab.machine.record import record_t
 
 MAX_ENTRIES = 256
 MAX_WAITERS = 2048
-MAX_SLOTS = 512
+MAX_BUCKETS = 512
 NO_ENTRY = -1
 NOBODY = -1
 
@@ -23,6 +23,7 @@ entry_t = np.dtype(
         ("first", "i2"),
         ("last", "i2"),
         ("warp", "i2"),  # for whom, of a prefetch
+        ("next", "i2"),  # the next entry of its bucket
         ("prefetch", "i1"),  # a prefetch asked for it and no demand has joined since
     ],
     align=True,
@@ -35,24 +36,23 @@ mshr_t = record_t(
         ("used", "i8"),
         ("newest", "i8"),  # the entry allocated last
         ("free_waiter", "i8"),
-        ("mask", "i8"),  # places in use of the hash table, less one
-        ("slot", "i2", (MAX_SLOTS,)),  # hash table of entry numbers, open addressing
+        ("mask", "i8"),  # buckets in use, less one
+        ("bucket", "i2", (MAX_BUCKETS,)),  # hash table: the first entry of each bucket, or NO_ENTRY
         ("entry", entry_t, (MAX_ENTRIES,)),
         ("waiter", waiter_t, (MAX_WAITERS,)),
         ("free_entry", "i2", (MAX_ENTRIES,)),
     ]
 )
-EMPTY_SLOT = -1
 
 
 @compiled
 def reset(mshr):
     mshr.used = 0
     mshr.mask = 15
-    while mshr.mask < 3 * mshr.entries and mshr.mask < MAX_SLOTS - 1:
+    while mshr.mask < 3 * mshr.entries and mshr.mask < MAX_BUCKETS - 1:
         mshr.mask = 2 * mshr.mask + 1
-    for k in range(MAX_SLOTS):
-        mshr.slot[k] = EMPTY_SLOT
+    for k in range(MAX_BUCKETS):
+        mshr.bucket[k] = NO_ENTRY
     for k in range(MAX_ENTRIES):
         mshr.free_entry[k] = k
     for k in range(MAX_WAITERS):
@@ -69,13 +69,10 @@ def home(mshr, address):
 @compiled
 def find(mshr, address):
     """The entry for a line, or NO_ENTRY."""
-    k = home(mshr, address)
-    while mshr.slot[k] != EMPTY_SLOT:
-        number = np.int64(mshr.slot[k])
-        if mshr.entry[number].address == address:
-            return number
-        k = (k + 1) & mshr.mask
-    return NO_ENTRY
+    number = np.int64(mshr.bucket[home(mshr, address)])
+    while number != NO_ENTRY and mshr.entry[number].address != address:
+        number = np.int64(mshr.entry[number].next)
+    return number
 
 
 @compiled
@@ -97,10 +94,9 @@ def allocate(mshr, address, way):
     entry = mshr.entry[number]
     entry.address, entry.way, entry.waiting, entry.prefetch = address, way, 0, 0
     entry.first, entry.last = NOBODY, NOBODY
-    k = home(mshr, address)
-    while mshr.slot[k] >= 0:
-        k = (k + 1) & mshr.mask
-    mshr.slot[k] = number
+    bucket = home(mshr, address)
+    entry.next = mshr.bucket[bucket]
+    mshr.bucket[bucket] = number
     return number
 
 
@@ -138,18 +134,14 @@ def take_waiter(mshr, number):
 @compiled
 def release(mshr, number):
     """The line is there and everybody served: free the entry."""
-    hole = home(mshr, mshr.entry[number].address)
-    while mshr.slot[hole] != number:
-        hole = (hole + 1) & mshr.mask
-    k = hole
-    while True:  # close the gap: move back entries that were pushed past their home
-        k = (k + 1) & mshr.mask
-        other = mshr.slot[k]
-        if other == EMPTY_SLOT:
-            break
-        if ((k - home(mshr, mshr.entry[other].address)) & mshr.mask) >= ((k - hole) & mshr.mask):
-            mshr.slot[hole] = other
-            hole = k
-    mshr.slot[hole] = EMPTY_SLOT
+    entry = mshr.entry[number]
+    bucket = home(mshr, entry.address)
+    if mshr.bucket[bucket] == number:
+        mshr.bucket[bucket] = entry.next
+    else:
+        before = np.int64(mshr.bucket[bucket])
+        while mshr.entry[before].next != number:
+            before = np.int64(mshr.entry[before].next)
+        mshr.entry[before].next = entry.next
     mshr.used -= 1
     mshr.free_entry[mshr.used] = number

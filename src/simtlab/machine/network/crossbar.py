@@ -20,13 +20,13 @@ Defaults: DYNCTA (Kayıran et al., PACT 2013), Table I.
 
 import numpy as np
 
-from simtlab.compiled import compiled
-from simtlab.machine.bit_set import bit_set_t, next_member, remove
+from simtlab.compiled import compiled, count_trailing_zeros
+from simtlab.machine.bit_set import WORD_BITS, those_due
 from simtlab.machine.fifo import NOTHING
 from simtlab.machine.network.alarm import alarm_t, find_due, quiet, set_alarm, wake_at
 from simtlab.machine.network.contest import contest_t
 from simtlab.machine.network.ejection import arrivals_t, first_in, next_arrival, next_complete, release, room
-from simtlab.machine.network.packet import FAR_FUTURE, MAX_PORTS, SETTINGS_FIELDS, apply_settings, counters_t
+from simtlab.machine.network.packet import FAR_FUTURE, MAX_PORTS, SETTINGS_FIELDS, apply_settings, counters_t, injection_cycles
 from simtlab.machine.network.switch import (
     NEVER,
     accept,
@@ -40,17 +40,17 @@ from simtlab.machine.network.switch import (
     output_t,
     settle,
 )
-from simtlab.machine.record import record_t
+from simtlab.machine.record import new_records, record_t
 
 crossbar_t = record_t(
     [
         *SETTINGS_FIELDS,
         ("alarm", alarm_t(MAX_PORTS)),
+        ("crossing", "u8", (-(-MAX_PORTS // WORD_BITS),)),  # outputs with a grant in progress, as words of bits
         ("offered", "i4", (MAX_PORTS,)),  # inputs with offers in this tick
         ("offered_count", "i4"),
         ("arrivals", arrivals_t),
         ("complete_at", "i8", (MAX_PORTS,)),  # when the oldest packet of each destination is complete, or FAR_FUTURE
-        ("receiving", bit_set_t(MAX_PORTS)),  # destinations with a packet in their buffer or on the channel to it
         ("counters", counters_t),
         ("contest", contest_t),
         ("input", input_t, (MAX_PORTS,)),
@@ -61,7 +61,7 @@ crossbar_t = record_t(
 
 def new_crossbar(settings: dict) -> np.recarray:
     """One crossbar's record, as an array of length one."""
-    network = np.zeros(1, crossbar_t).view(np.recarray)
+    network = new_records(1, crossbar_t)
     configure(network[0], settings)
     return network
 
@@ -69,14 +69,13 @@ def new_crossbar(settings: dict) -> np.recarray:
 def configure(network: np.record, settings: dict) -> None:
     """Make an empty crossbar of a zeroed record."""
     apply_settings(network, settings)
-    quiet(network["alarm"])
+    quiet(network["alarm"], int(network["destinations"]))
     network["input"]["turn"] = network["virtual_channels"] - 1
     network["complete_at"] = FAR_FUTURE
     output = network["output"]
     output["vc"] = np.arange(MAX_PORTS) % network["virtual_channels"]
     output["turn"] = network["sources"] - 1
     output["wanted"]["end"] = network["sources"]
-    network["receiving"]["end"] = network["destinations"]
     output["owner"] = NOTHING
     output["blocked_since"] = NEVER
     output["ejection"]["limit"] = network["ejection_flits"]
@@ -101,7 +100,7 @@ def send(network, requests, number, source, cycle):
     if channel.count > 0:
         empty_buffer(network, source, front(channel).destination, cycle)
     start = max(cycle, entry.injecting_until)
-    entry.injecting_until = start + (flits + network.injection_flits - 1) // network.injection_flits
+    entry.injecting_until = start + injection_cycles(network, flits)
     place = channel.head + channel.count
     packet = channel.packet[place if place <= network.buffer_flits else place - network.buffer_flits - 1]
     packet.number = number
@@ -142,9 +141,9 @@ def receive(network, destination):
 
 
 @compiled
-def next_receiver(network, start):
-    """The first destination from `start` on with a packet at it or nearly so, or the number of destinations."""
-    return next_member(network.receiving, start)
+def receivers(network, first):
+    """Of the 64 destinations from `first` on, those with a complete packet, as bits."""
+    return those_due(network.complete_at, first, network.destinations, network.alarm.now)
 
 
 @compiled
@@ -156,8 +155,6 @@ def take(network, destination):
     output = network.output[destination]
     number = release(output.ejection)
     network.complete_at[destination] = next_complete(output.ejection)
-    if output.ejection.count == 0:
-        remove(network.receiving, destination)
     if output.wanted_count > 0 and output.granted == 0:
         wake_at(network.alarm, destination, network.alarm.now + 1)
     if network.complete_at[destination] <= network.alarm.now:
@@ -176,20 +173,25 @@ def next_event(network, cycle):
 
 @compiled
 def settle_grants(network, cycle):
-    for place in range(network.alarm.due_count):
-        destination = network.alarm.due[place]
-        if network.output[destination].granted > 0:
-            settle(network, destination, cycle)
+    for word in range(network.alarm.words):
+        due = np.uint64(network.alarm.due[word] & network.crossing[word])
+        while due != 0:
+            settle(network, (word << 6) + count_trailing_zeros(due), cycle)
+            due = np.uint64(due & (due - np.uint64(1)))
 
 
 @compiled
 def offer_outputs(network, cycle):
     """Every output that is free and has room at its destination offers itself to one input."""
     network.offered_count = 0
-    for place in range(network.alarm.due_count):
-        output = network.output[network.alarm.due[place]]
-        if output.granted == 0 and output.wanted_count > 0 and room(output.ejection) > 0:
-            offer(network, network.alarm.due[place], cycle)
+    for word in range(network.alarm.words):
+        due = np.uint64(network.alarm.due[word] & ~network.crossing[word])
+        while due != 0:
+            destination = (word << 6) + count_trailing_zeros(due)
+            output = network.output[destination]
+            if output.wanted_count > 0 and room(output.ejection) > 0:
+                offer(network, destination, cycle)
+            due = np.uint64(due & (due - np.uint64(1)))
 
 
 @compiled
@@ -201,7 +203,10 @@ def accept_offers(network, cycle):
 @compiled
 def sleep(network, cycle):
     """Find when each output that was due has something to do again, and when the next packet is complete."""
-    for place in range(network.alarm.due_count):
-        output = network.alarm.due[place]
-        set_alarm(network.alarm, output, next_wake(network, output, cycle))
+    for word in range(network.alarm.words):
+        due = network.alarm.due[word]
+        while due != 0:
+            output = (word << 6) + count_trailing_zeros(due)
+            set_alarm(network.alarm, output, next_wake(network, output, cycle))
+            due = np.uint64(due & (due - np.uint64(1)))
     network.alarm.first = min(network.alarm.first, next_arrival(network.arrivals, cycle))

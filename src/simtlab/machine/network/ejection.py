@@ -9,6 +9,8 @@ from simtlab.machine.network.packet import FAR_FUTURE, LIMITS
 MAX_EJECTION_FLITS = LIMITS["ejection_flits"][1]
 MAX_LATENCY = LIMITS["channel_latency_cycles"][1]
 
+arrival_t = np.dtype([("arrives", "i8"), ("number", "i4"), ("flits", "i4")], align=True)
+
 # Each packet has a flit at least, so there are never more packets than flits.
 ejection_t = np.dtype(
     [
@@ -16,9 +18,7 @@ ejection_t = np.dtype(
         ("held", "i4"),  # flits in the buffer, or on the channel to it
         ("head", "i4"),
         ("count", "i4"),  # packets whose last flit is in the buffer or on the channel
-        ("number", "i4", (MAX_EJECTION_FLITS,)),
-        ("flits", "i4", (MAX_EJECTION_FLITS,)),
-        ("arrives", "i8", (MAX_EJECTION_FLITS,)),
+        ("packet", arrival_t, (MAX_EJECTION_FLITS,)),
     ],
     align=True,
 )
@@ -39,40 +39,39 @@ def expect(ejection, number, flits, arrives):
     place = ejection.head + ejection.count
     if place >= ejection.limit:
         place -= ejection.limit
-    ejection.number[place] = number
-    ejection.flits[place] = flits
-    ejection.arrives[place] = arrives
+    packet = ejection.packet[place]
+    packet.number, packet.flits, packet.arrives = number, flits, arrives
     ejection.count += 1
 
 
 @compiled
 def complete(ejection, cycle):
     """The oldest packet if it is complete at a cycle, or NOTHING."""
-    if ejection.count == 0 or ejection.arrives[ejection.head] > cycle:
+    if ejection.count == 0 or ejection.packet[ejection.head].arrives > cycle:
         return NOTHING
-    return ejection.number[ejection.head]
+    return ejection.packet[ejection.head].number
 
 
 @compiled
 def first_in(ejection):
     """The oldest packet; there must be one."""
-    return ejection.number[ejection.head]
+    return ejection.packet[ejection.head].number
 
 
 @compiled
 def next_complete(ejection):
     """The cycle at which the oldest packet is complete, or FAR_FUTURE."""
-    return ejection.arrives[ejection.head] if ejection.count > 0 else FAR_FUTURE
+    return ejection.packet[ejection.head].arrives if ejection.count > 0 else FAR_FUTURE
 
 
 @compiled
 def release(ejection):
     """Take the oldest packet off; its flits' places are free again."""
-    number = ejection.number[ejection.head]
-    ejection.held -= ejection.flits[ejection.head]
-    ejection.head = ejection.head + 1 if ejection.head + 1 < ejection.limit else 0
+    packet = ejection.packet[ejection.head]
+    ejection.held -= packet.flits
     ejection.count -= 1
-    return number
+    ejection.head = ejection.head + 1 if ejection.head + 1 < ejection.limit and ejection.count > 0 else 0
+    return packet.number
 
 
 @compiled

@@ -6,6 +6,7 @@ The time is that of an unloaded crossbar: routing delay, channel latency, and a 
 import numpy as np
 
 from simtlab.compiled import compiled
+from simtlab.machine.bit_set import those_due
 from simtlab.machine.fifo import NOTHING
 from simtlab.machine.network.packet import FAR_FUTURE, MAX_PORTS, SETTINGS_FIELDS, apply_settings, counters_t
 
@@ -59,6 +60,12 @@ def tick(network, cycle):
 def receive(network, destination):
     """The packet that has come to a destination, or NOTHING; it stays there until taken."""
     return network.first[destination] if network.arrives[destination] <= network.now else NOTHING
+
+
+@compiled
+def receivers(network, first):
+    """Of the 64 destinations from `first` on, those that a packet has come to, as bits."""
+    return those_due(network.arrives, first, network.destinations, network.now)
 
 
 @compiled

@@ -19,13 +19,22 @@ The topology is that of the larger systems in DYNCTA (Kayıran et al., PACT 2013
 
 import numpy as np
 
-from simtlab.compiled import compiled
+from simtlab.compiled import compiled, count_trailing_zeros
 from simtlab.errors import SimtlabError
+from simtlab.machine.bit_set import WORD_BITS
 from simtlab.machine.fifo import NOTHING
 from simtlab.machine.network.alarm import alarm_t, find_due, quiet, set_alarm, wake_at
 from simtlab.machine.network.contest import contest_t
 from simtlab.machine.network.ejection import arrivals_t, complete, ejection_t, next_arrival, release
-from simtlab.machine.network.packet import MAX_PORTS, MAX_VCS, SETTINGS_FIELDS, apply_settings, channel_of, counters_t
+from simtlab.machine.network.packet import (
+    MAX_PORTS,
+    MAX_VCS,
+    SETTINGS_FIELDS,
+    apply_settings,
+    channel_of,
+    counters_t,
+    injection_cycles,
+)
 from simtlab.machine.network.router import (
     MAX_LINKS,
     MAX_ROUTERS,
@@ -80,7 +89,7 @@ def configure(network: np.record, settings: dict) -> None:
         network[key] = settings[key]
     if not 0 < int(network["width"]) * int(network["height"]) <= MAX_ROUTERS:
         raise SimtlabError(f"network: width x height = {settings['width']} x {settings['height']}; allowed: 1 to {MAX_ROUTERS}")
-    quiet(network["alarm"])
+    quiet(network["alarm"], MAX_LINKS + int(network["destinations"]))
     network["input"]["turn"] = network["virtual_channels"] - 1
     network["output"]["turn"] = MAX_SLOTS * MAX_VCS - 1
     network["output"]["owner"] = NOTHING
@@ -148,7 +157,7 @@ def send(network, requests, number, source, cycle):
         network.counters.refused += 1
         return False
     start = max(cycle, entry.injecting_until)
-    entry.injecting_until = start + (flits + network.injection_flits - 1) // network.injection_flits
+    entry.injecting_until = start + injection_cycles(network, flits)
     hop_cycles = network.routing_delay_cycles + network.channel_latency_cycles
     unloaded = cycle + (links_between(network, port, destination) + 1) * hop_cycles + flits - 1
     for position in range(flits):
@@ -185,6 +194,15 @@ def receive(network, destination):
 
 
 @compiled
+def receivers(network, first):
+    """Of the 64 destinations from `first` on, those with a complete packet, as bits."""
+    found = np.uint64(0)
+    for destination in range(first, min(network.destinations, first + WORD_BITS)):
+        found |= np.uint64(receive(network, destination) != NOTHING) << np.uint64(destination - first)
+    return found
+
+
+@compiled
 def take(network, destination):
     """Remove and give the packet that `receive` shows. Its room can be used from the next tick on.
 
@@ -210,8 +228,11 @@ def next_event(network, cycle):
 @compiled
 def offer_outputs(network, cycle):
     network.offered_count = 0
-    for place in range(network.alarm.due_count):
-        offer(network, network.alarm.due[place], cycle)
+    for word in range(network.alarm.words):
+        due = network.alarm.due[word]
+        while due != 0:
+            offer(network, (word << 6) + count_trailing_zeros(due), cycle)
+            due = np.uint64(due & (due - np.uint64(1)))
 
 
 @compiled
@@ -223,7 +244,10 @@ def accept_offers(network, cycle):
 @compiled
 def sleep(network, cycle):
     """Find when each output that was due has something to do again, and when the next packet is complete."""
-    for place in range(network.alarm.due_count):
-        output = network.alarm.due[place]
-        set_alarm(network.alarm, output, next_wake(network, output, cycle))
+    for word in range(network.alarm.words):
+        due = network.alarm.due[word]
+        while due != 0:
+            output = (word << 6) + count_trailing_zeros(due)
+            set_alarm(network.alarm, output, next_wake(network, output, cycle))
+            due = np.uint64(due & (due - np.uint64(1)))
     network.alarm.first = min(network.alarm.first, next_arrival(network.arrivals, cycle))

@@ -6,6 +6,7 @@ import numpy as np
 
 from simtlab.compiled import compiled
 from simtlab.machine.network import crossbar, ideal, mesh
+from simtlab.machine.record import record_t
 
 
 class NetworkKind(IntEnum):
@@ -14,13 +15,12 @@ class NetworkKind(IntEnum):
     IDEAL = 2
 
 
-network_t = np.dtype(
-    [("kind", "i8"), ("crossbar", crossbar.crossbar_t), ("ideal", ideal.ideal_t), ("mesh", mesh.mesh_t)], align=True
-)
+network_t = record_t([("kind", "i8"), ("crossbar", crossbar.crossbar_t), ("ideal", ideal.ideal_t), ("mesh", mesh.mesh_t)])
 CROSSBAR, MESH, IDEAL = (int(kind) for kind in NetworkKind)
 send_crossbar, tick_crossbar, receive_crossbar = crossbar.send, crossbar.tick, crossbar.receive
-take_crossbar, next_in_crossbar, next_receiver_crossbar = crossbar.take, crossbar.next_event, crossbar.next_receiver
+take_crossbar, next_in_crossbar, receivers_crossbar = crossbar.take, crossbar.next_event, crossbar.receivers
 send_mesh, tick_mesh, receive_mesh, take_mesh, next_in_mesh = mesh.send, mesh.tick, mesh.receive, mesh.take, mesh.next_event
+receivers_mesh, receivers_ideal = mesh.receivers, ideal.receivers
 send_ideal, tick_ideal, receive_ideal, take_ideal = ideal.send, ideal.tick, ideal.receive, ideal.take
 next_in_ideal = ideal.next_event
 
@@ -53,6 +53,16 @@ def tick(network, cycle):
 
 
 @compiled
+def receivers(network, first):
+    """Of the 64 destinations from `first` on, those with a packet that has completely arrived, as bits."""
+    if network.kind == CROSSBAR:
+        return receivers_crossbar(network.crossbar, first)
+    if network.kind == MESH:
+        return receivers_mesh(network.mesh, first)
+    return receivers_ideal(network.ideal, first)
+
+
+@compiled
 def receive(network, destination):
     """The next packet that has completely arrived at a destination, or NOTHING; it stays there until taken."""
     if network.kind == CROSSBAR:
@@ -60,12 +70,6 @@ def receive(network, destination):
     if network.kind == MESH:
         return np.int64(receive_mesh(network.mesh, destination))
     return receive_ideal(network.ideal, destination)
-
-
-@compiled
-def next_receiver(network, start):
-    """The first destination from `start` on that `receive` could show a packet of; one past the last if there is none."""
-    return next_receiver_crossbar(network.crossbar, start) if network.kind == CROSSBAR else start
 
 
 @compiled

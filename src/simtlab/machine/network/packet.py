@@ -15,6 +15,7 @@ MAX_PORTS = 160  # sources, and destinations
 MAX_VCS = 4
 MAX_BUFFER_FLITS = 64
 FAR_FUTURE = 1 << 62
+MAX_LINE_BYTES = 1024  # the most data a packet can have, if its flits are long enough
 
 # name, unit, sentence
 COUNTERS = [
@@ -57,7 +58,7 @@ def apply_settings(network: Any, settings: dict) -> None:
         if value is None or not least <= int(value) <= greatest:
             raise SimtlabError(f"network: {key} = {value}; allowed: {least} to {greatest}")
         network[key] = int(value)
-    largest = -(-(int(network["header_bytes"]) + int(network["largest_data_bytes"])) // int(network["flit_bytes"]))
+    largest = flits_for(int(network["largest_data_bytes"]), int(network["header_bytes"]), int(network["flit_bytes"]))
     if largest > MAX_PACKET_FLITS:
         raise SimtlabError(
             f"network: flit_bytes = {network['flit_bytes']} cuts a packet of {network['largest_data_bytes']} data bytes "
@@ -70,10 +71,17 @@ def apply_settings(network: Any, settings: dict) -> None:
         )
 
 
-@compiled
-def flits_for(network, data_bytes):
+def flits_for(data_bytes: Any, header_bytes: int, flit_bytes: int) -> Any:
     """How many flits a packet with so many bytes of data has: its header comes first, and the last flit may be part empty."""
-    return max(1, (network.header_bytes + data_bytes + network.flit_bytes - 1) // network.flit_bytes)
+    return np.maximum(1, -(-(header_bytes + data_bytes) // flit_bytes))
+
+
+@compiled
+def injection_cycles(network, flits):
+    """How long a source's channel carries a packet into the buffers."""
+    if network.injection_flits == 1:
+        return np.int64(flits)
+    return np.int64((flits + network.injection_flits - 1) // network.injection_flits)
 
 
 @compiled

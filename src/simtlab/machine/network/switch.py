@@ -3,13 +3,14 @@
 import numpy as np
 
 from simtlab.compiled import compiled
-from simtlab.machine.bit_set import add, bit_set_t, next_around, remove
+from simtlab.machine.bit_set import add, bit_in_word, bit_set_t, next_around, remove
 from simtlab.machine.fifo import NOTHING
 from simtlab.machine.network.alarm import wake_at
 from simtlab.machine.network.arbiter import next_bit
 from simtlab.machine.network.contest import enter, open_contest, settle_contest
 from simtlab.machine.network.ejection import announce, ejection_t, expect, room
 from simtlab.machine.network.packet import FAR_FUTURE, MAX_BUFFER_FLITS, MAX_PORTS, MAX_VCS
+from simtlab.machine.record import record_t
 
 NEVER = -1
 
@@ -25,29 +26,28 @@ packet_t = np.dtype(
 )
 
 # Each packet has a flit at least, and none is accepted by a full buffer: there are never more packets than buffer flits and
-# one whose last flit has just crossed.
+# one whose last flit has just crossed. One place more makes it whole cache lines of the host.
 channel_t = np.dtype(
     [
         ("flits", "i4"),  # accepted and not gone; as of the last `settle`
         ("head", "i4"),
         ("count", "i4"),
-        ("packet", packet_t, (MAX_BUFFER_FLITS + 1,)),
+        ("packet", packet_t, (MAX_BUFFER_FLITS + 2,)),
     ],
     align=True,
 )
 
-input_t = np.dtype(
+input_t = record_t(
     [
         ("injecting_until", "i8"),  # the source's channel carries earlier packets before this cycle
         ("switching", "i4"),  # switch ports in use
         ("turn", "i4"),  # the virtual channel served last
         ("offers", "i4"),  # a bit for each virtual channel that an output has chosen in this cycle
         ("channel", channel_t, (MAX_VCS,)),
-    ],
-    align=True,
+    ]
 )
 
-output_t = np.dtype(
+output_t = record_t(
     [
         ("vc", "i4"),  # the virtual channel of all packets to it
         ("wanted", bit_set_t(MAX_PORTS)),  # the inputs with a packet to this output at the front of its channel
@@ -61,8 +61,7 @@ output_t = np.dtype(
         ("blocked_since", "i8"),  # a packet is ready and the destination has no room, since then; or NEVER
         ("flits", "i8"),  # granted so far
         ("ejection", ejection_t),
-    ],
-    align=True,
+    ]
 )
 
 
@@ -155,6 +154,7 @@ def grant(network, source, vc, cycle):
         output.left = packet.flits
     output.started = cycle
     output.granted = min(output.left, room(output.ejection))
+    network.crossing[packet.destination >> 6] |= bit_in_word(packet.destination)
     output.settled = 0
     output.left -= output.granted
     output.ejection.held += output.granted
@@ -175,6 +175,7 @@ def settle(network, destination, cycle):
     if output.settled < output.granted:
         return
     output.granted = 0
+    network.crossing[destination >> 6] &= ~bit_in_word(destination)
     if entry.switching == network.input_speedup:
         wake_outputs_of(network, output.owner, cycle)
     entry.switching -= 1
@@ -202,8 +203,8 @@ def end_packet(network, destination, cycle):
     remove(output.wanted, source)
     output.wanted_count -= 1
     deliver(network, front(channel), cycle - 1 + network.channel_latency_cycles)
-    channel.head = channel.head + 1 if channel.head < network.buffer_flits else 0
     channel.count -= 1
+    channel.head = channel.head + 1 if channel.head < network.buffer_flits and channel.count > 0 else 0
     if channel.count > 0:
         ask(network, source, front(channel).destination, front(channel).ready)
 
@@ -213,7 +214,6 @@ def deliver(network, packet, arrives):
     """The last flit of a packet is on the channel to its destination port."""
     expect(network.output[packet.destination].ejection, packet.number, packet.flits, arrives)
     network.complete_at[packet.destination] = min(network.complete_at[packet.destination], arrives)
-    add(network.receiving, packet.destination)
     announce(network.arrivals, arrives)
     unloaded = network.routing_delay_cycles + network.channel_latency_cycles + packet.flits - 1
     network.counters.delivered += 1
