@@ -290,6 +290,16 @@ def test_an_unknown_key_is_named_with_the_nearest_known(changes, words):
             "it makes 48 sets of 8 lines of 128 bytes, and the sets must be a power of two",
         ),
         ({"l1i.sector_bytes": 256}, "l1i.sector_bytes = 256", "it must divide l1i.line_bytes (128)"),
+        (
+            {"l1c.line_bytes": 512, "l1c.bytes": 16384},
+            "l1c.line_bytes = 512",
+            "the network's packets carry at most 256 bytes of data",
+        ),
+        (
+            {"network.ejection_flits": 3},
+            "network.ejection_flits = 3",
+            "a packet with a line of l1d has 4 flits, and a destination must hold it whole",
+        ),
         ({"l1c.write_global": "write-back"}, 'l1c.write_global = "write-back"', 'only "read-only" is allowed in this cache'),
         (
             {"l2.write_local": "read-only"},

@@ -4,13 +4,13 @@ import numpy as np
 
 from simtlab.execute.state import launch_t, worker_t
 from simtlab.machine.bit_set import bit_set_t
+from simtlab.machine.config.network import MAX_DATA_BYTES
 from simtlab.machine.core.shared_memory import bank_conflict_t
 from simtlab.machine.fifo import fifo_t
 from simtlab.machine.hooks import hooks_t
 from simtlab.machine.memory.address_map import MAX_SLICES, address_map_t
 from simtlab.machine.memory.cache import cache_t
 from simtlab.machine.memory.mshr import mshr_t
-from simtlab.machine.network.packet import MAX_LINE_BYTES
 from simtlab.machine.record import record_t
 
 MAX_CORES = 256
@@ -100,7 +100,7 @@ gpu_t = record_t(
         ("slice_wake", "i8", (MAX_SLICES,)),  # the next L2 cycle each slice can do something
         ("reply_ready", "i8", (MAX_SLICES,)),  # the L2 cycle from which its oldest answer can leave, or FAR_FUTURE
         ("channel_wake", "i8", (MAX_SLICES,)),  # the next DRAM cycle each channel can do something
-        ("flits", "i2", (MAX_LINE_BYTES + 1,)),  # of a packet, by its bytes of data
+        ("flits", "i2", (MAX_DATA_BYTES + 1,)),  # of a packet, by its bytes of data
         ("map", address_map_t),
         ("conflicts", bank_conflict_t),
         ("kernel", kernel_t, (MAX_KERNELS,)),

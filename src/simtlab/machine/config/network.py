@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from simtlab.machine.config.keys import choice, count, text
 
+MAX_DATA_BYTES = 256  # of a packet
+
 
 @dataclass(frozen=True, kw_only=True)
 class Network:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from simtlab.machine.config.memory import Cache
+from simtlab.machine.config.network import MAX_DATA_BYTES
 
 if TYPE_CHECKING:
     from simtlab.machine.config.machine import MachineConfig
@@ -93,6 +94,14 @@ def _shared_memory_rules(config: "MachineConfig") -> Broken:
 
 def _network_rules(config: "MachineConfig") -> Broken:
     network = config.network
+    longest = max(("l1d", "l1i", "l1c", "l1t", "l2"), key=lambda name: getattr(config, name).line_bytes)
+    line_bytes = getattr(config, longest).line_bytes
+    flits = -(-(network.header_bytes + line_bytes) // network.flit_bytes)
+    if line_bytes > MAX_DATA_BYTES:
+        yield f"{longest}.line_bytes", line_bytes, f"the network's packets carry at most {MAX_DATA_BYTES} bytes of data"
+    elif flits > network.ejection_flits:
+        allowed = f"a packet with a line of {longest} has {flits} flits, and a destination must hold it whole"
+        yield "network.ejection_flits", network.ejection_flits, allowed
     if network.kind == "mesh":
         nodes, ports = network.mesh_width * network.mesh_height, config.clusters + config.l2.slices
         if nodes < ports:

@@ -10,12 +10,12 @@ import numpy as np
 
 from simtlab.compiled import compiled
 from simtlab.errors import SimtlabError
+from simtlab.machine.config.network import MAX_DATA_BYTES
 
 MAX_PORTS = 160  # sources, and destinations
 MAX_VCS = 4
 MAX_BUFFER_FLITS = 64
 FAR_FUTURE = 1 << 62
-MAX_LINE_BYTES = 1024  # the most data a packet can have, if its flits are long enough
 
 # name, unit, sentence
 COUNTERS = [
@@ -44,7 +44,7 @@ LIMITS: dict[str, tuple[int, int, int | None]] = {
     "input_speedup": (1, MAX_VCS, 2),  # DYNCTA Table I
     "injection_flits": (1, 8, 1),  # a source's channel carries into its buffers each cycle
     "header_bytes": (0, 64, 8),
-    "largest_data_bytes": (0, 256, 128),  # a whole line
+    "largest_data_bytes": (0, MAX_DATA_BYTES, 128),  # a whole line
 }
 MAX_PACKET_FLITS = 24
 
