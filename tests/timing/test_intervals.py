@@ -1,9 +1,12 @@
 """Counters over time: intervals add up to the run, whatever their number."""
 
+from types import SimpleNamespace
+
 import numpy as np
 
 import simtlab as sl
-from simtlab.machine.intervals import MOST, Intervals
+from simtlab.machine.counters import part_t
+from simtlab.machine.intervals import MOST, Intervals, next_end, note
 from tests.timing.test_accounting import launch
 
 
@@ -33,11 +36,18 @@ def test_an_interval_in_which_all_cores_slept_has_its_stalls():
 
 
 def test_too_many_intervals_become_half_as_many_of_twice_the_length():
-    intervals = Intervals()
+    counter = np.zeros(1, "i8")
+    tally = SimpleNamespace(names=["counter"], read=lambda: counter)
+    parts = np.array([(0, counter.ctypes.data, 8, 1)], part_t)
+    intervals = Intervals(tally)
+    ledger = intervals.ledger[0]
     for k in range(1, 2 * MOST + 1):
-        intervals.note(k * 4096, np.array([k * k]))
-    assert intervals.length == 8192
-    assert intervals.next_end == (MOST + 1) * 8192
-    ends, gains = intervals.table(intervals.next_end - 1, np.array([(2 * MOST + 1) ** 2]))
-    assert len(ends) == MOST + 1
+        counter[0] = k * k
+        note(ledger, parts, k * 4096)
+    assert ledger["length"] == 8192
+    assert next_end(ledger) == (MOST + 1) * 8192
+    counter[0] = (2 * MOST + 1) ** 2
+    ends, gains = intervals.table(next_end(ledger) - 1)
+    assert ends.tolist() == [8192 * k for k in range(1, MOST + 1)] + [(MOST + 1) * 8192 - 1]
+    assert gains[:2, 0].tolist() == [4, 12]
     assert gains.sum() == (2 * MOST + 1) ** 2

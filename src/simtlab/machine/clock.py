@@ -8,12 +8,13 @@ from simtlab.machine.bit_set import WORD_BITS, is_empty, remove, those_due
 from simtlab.machine.core import core as simt_core
 from simtlab.machine.dispatch import dispatch
 from simtlab.machine.fifo import NOTHING, front, is_full, pop, push
+from simtlab.machine.intervals import next_end, note
 from simtlab.machine.memory import dram, l2_slice
 from simtlab.machine.network import network as net
 from simtlab.machine.request import Kind, end
 from simtlab.machine.run_ahead import run_ahead
 
-tick_core = simt_core.tick
+tick_core, close_accounts = simt_core.tick, simt_core.close_accounts
 send, receivers, receive, take = net.send, net.receivers, net.receive, net.take
 move_packets, next_in_network = net.tick, net.next_event
 tick_slice, arrive, wake_slice = l2_slice.tick, l2_slice.arrive, l2_slice.wake_slice
@@ -25,14 +26,23 @@ TO_MEMORY, TO_CORES = 0, 1
 
 
 @compiled
-def run(gpus, cores, slices, channels, networks, pools):
-    """Run until all kernels are done, `gpu.until` is reached, or something needs the host. From Python it takes arrays only, also
-    where there is one record: they are handed over in far less time."""
-    return run_on(gpus[0], cores, slices, channels, networks, pools[0])
+def run(gpus, cores, slices, channels, networks, pools, ledgers, parts, until):
+    """Run until all kernels are done, a cycle is reached, or something needs the host, and keep the ledger of intervals. From
+    Python it takes arrays only, also where there is one record: they are handed over in far less time."""
+    gpu, ledger = gpus[0], ledgers[0]
+    while True:
+        gpu.until = min(until, next_end(ledger))
+        outcome = run_stretch(gpu, cores, slices, channels, networks, pools[0])
+        if gpu.cycle == next_end(ledger):
+            close_accounts(cores, gpu.cycle)
+            note(ledger, parts, gpu.cycle)
+        if outcome != SPENT or gpu.cycle >= until:
+            return outcome
 
 
 @compiled
-def run_on(gpu, cores, slices, channels, networks, requests):
+def run_stretch(gpu, cores, slices, channels, networks, requests):
+    """Run until all kernels are done, `gpu.until` is reached, or something needs the host."""
     while gpu.cycle < gpu.until:
         gpu.cycle += 1
         if gpu.dispatching:

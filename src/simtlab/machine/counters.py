@@ -1,12 +1,11 @@
 """Counters: each declared once with its unit and a sentence; what the units count is added up over the chip."""
 
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from simtlab.compiled import compiled
+from simtlab.compiled import compiled, load_i64
 from simtlab.machine.build import Records
 from simtlab.machine.config.energy import LANES
 from simtlab.machine.core.state import LANE_CLASSES, MAX_SCHEDULERS, N_STALLS, Stall, Unit
@@ -108,77 +107,59 @@ COUNTERS = [
 ]  # fmt: skip
 
 
+# A counter in the records of one kind: which it is, and where it stands in the first of them, as a host address.
+part_t = np.dtype([("counter", "i8"), ("first", "i8"), ("stride", "i8"), ("records", "i8")], align=True)
+
+
 @compiled
-def add_up(words, columns, sums):
-    """Add some columns, each to a sum of its own."""
-    for row in range(len(words)):
-        for k in range(len(columns)):
-            sums[k] += words[row, columns[k]]
+def add_up(parts, sums):
+    """All counters as they stand, summed over the chip."""
+    for k in range(len(sums)):
+        sums[k] = 0
+    for k in range(len(parts)):
+        part = parts[k]
+        for number in range(part.records):
+            sums[part.counter] += load_i64(part.first + number * part.stride)
 
 
 class Tally:
     """Reads all counters of a machine; where they stand in its records is found once."""
 
     def __init__(self, records: Records):
-        self._tables = [(_words(table), *_columns(of, table.dtype)) for of, table in _tables(records)]
-        causes, self._stalls = _stall_columns(records.cores.dtype)
-        self._cores = _words(records.cores)
-        self._names = [*(name for _, names, _ in self._tables for name in names), *causes]
-        self._order = [*(counter.name for counter in COUNTERS), *causes]
+        self.names = [*(counter.name for counter in COUNTERS), *(f"stall_{cause.name.lower()}" for cause in Stall)]
+        tables = _tables(records)
+        parts = [(k, tables[counter.of], counter.field, counter.index or 0) for k, counter in enumerate(COUNTERS)]
+        for place in range(MAX_SCHEDULERS * N_STALLS):
+            parts.append((len(COUNTERS) + place % N_STALLS, records.cores, "n_stall", place))
+        self.parts = np.array([_part(*part) for part in parts], np.dtype((np.record, part_t)))
 
     def read(self) -> np.ndarray:
         """All counters as they stand; the difference of two readings is what happened in between."""
-        sums = np.zeros(len(self._names), np.int64)
-        place = 0
-        for words, _, columns in self._tables:
-            add_up(words, columns, sums[place:])
-            place += len(columns)
-        for columns in self._stalls:
-            add_up(self._cores, columns, sums[place:])
+        sums = np.empty(len(self.names), np.int64)
+        add_up(self.parts, sums)
         return sums
 
     def named(self, readings: np.ndarray) -> dict[str, Any]:
         """What was read, by name: numbers, or columns of many readings."""
-        found = dict(zip(self._names, readings.T.tolist() if readings.ndim == 1 else readings.T, strict=True))
-        return {name: found[name] for name in self._order}
+        return dict(zip(self.names, readings.T.tolist() if readings.ndim == 1 else readings.T, strict=True))
 
 
-def _tables(records: Records) -> list[tuple[str, np.ndarray]]:
+def _tables(records: Records) -> dict[str, np.ndarray]:
     """The records that count something, by what they are called in COUNTERS."""
-    units = [("cores", records.cores), ("slices", records.slices), ("channels", records.channels)]
+    units = {"cores": records.cores, "slices": records.slices, "channels": records.channels}
     for of, direction in NETWORKS.items():
         network = records.networks[direction : direction + 1]
         kind = NetworkKind(int(network["kind"][0])).name.lower()
-        units.append((of, network[kind]["counters"]))
+        units[of] = network[kind]["counters"]
     return units
 
 
-def _words(table: np.ndarray) -> np.ndarray:
-    """Records as rows of 64-bit words: counters are words, and adding up columns is one step."""
-    return np.asarray(table).view(np.uint8).reshape(len(table), -1).view(np.int64)
-
-
-@cache
-def _columns(of: str, dtype: np.dtype) -> tuple[list[str], np.ndarray]:
-    """The names of the counters in records of one kind, and the word each is in."""
-    mine = [counter for counter in COUNTERS if counter.of == of]
-    return [counter.name for counter in mine], np.array([_word(dtype, c.field, c.index or 0) for c in mine])
-
-
-@cache
-def _stall_columns(dtype: np.dtype) -> tuple[list[str], np.ndarray]:
-    """The counters of causes of stalls, and the words they are in: a row for each scheduler."""
-    first = _word(dtype, "n_stall", 0)
-    return [f"stall_{cause.name.lower()}" for cause in Stall], first + np.arange(MAX_SCHEDULERS * N_STALLS).reshape(-1, N_STALLS)
-
-
-def _word(dtype: np.dtype, field: str, index: int) -> int:
-    """Where a field, perhaps of a record in the record, stands, in words."""
-    place = 0
+def _part(counter: int, table: np.ndarray, field: str, index: int) -> tuple[int, int, int, int]:
+    """Where a field, perhaps of a record in the record, stands."""
+    dtype, place = table.dtype, table.ctypes.data
     for name in field.split("."):
         assert dtype.fields is not None
         dtype, offset = dtype.fields[name][:2]
         place += offset
-    assert place % 8 == 0
     assert dtype.base == np.int64
-    return place // 8 + index
+    return counter, place + 8 * index, table.strides[0], len(table)

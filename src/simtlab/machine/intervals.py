@@ -2,32 +2,58 @@
 
 import numpy as np
 
+from simtlab.compiled import compiled
+from simtlab.machine.counters import Tally, add_up
+from simtlab.machine.record import new_records, record_t
+
 SHORTEST = 4096  # core cycles
 MOST = 256  # intervals
 
 
+def ledger_t(counters: int) -> np.dtype:
+    """All counters as they stood at the end of each interval."""
+    return record_t([("length", "i8"), ("count", "i8"), ("cycle", "i8", (2 * MOST,)), ("reading", "i8", (2 * MOST, counters))])
+
+
+@compiled
+def next_end(ledger):
+    """The cycle at which the interval under way ends."""
+    return (ledger.count + 1) * ledger.length
+
+
+@compiled
+def note(ledger, parts, cycle):
+    """An interval has ended."""
+    add_up(parts, ledger.reading[ledger.count])
+    ledger.cycle[ledger.count] = cycle
+    ledger.count += 1
+    if ledger.count == 2 * MOST:
+        merge_neighbours(ledger)
+
+
+@compiled
+def merge_neighbours(ledger):
+    """Half as many intervals of twice the length."""
+    for k in range(MOST):
+        ledger.cycle[k] = ledger.cycle[2 * k + 1]
+        for counter in range(ledger.reading.shape[1]):
+            ledger.reading[k, counter] = ledger.reading[2 * k + 1, counter]
+    ledger.count = MOST
+    ledger.length *= 2
+
+
 class Intervals:
-    """Counters as they stood at the end of each interval, from the machine's first cycle on, launch after launch."""
+    """The intervals of a machine from its first cycle on, launch after launch."""
 
-    def __init__(self) -> None:
-        self.length = SHORTEST
-        self._seen: list[tuple[int, np.ndarray]] = []
+    def __init__(self, tally: Tally) -> None:
+        self._tally = tally
+        self.ledger = np.asarray(new_records(1, ledger_t(len(tally.names))))
+        self.ledger["length"] = SHORTEST
 
-    @property
-    def next_end(self) -> int:
-        """The cycle at which the interval under way ends."""
-        return (len(self._seen) + 1) * self.length
-
-    def note(self, cycle: int, reading: np.ndarray) -> None:
-        """An interval has ended with the counters at these values."""
-        self._seen.append((cycle, reading))
-        if len(self._seen) == 2 * MOST:
-            self._seen = self._seen[1::2]
-            self.length *= 2
-
-    def table(self, cycle: int, reading: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The cycle each interval ended, and a row for each with what the counters gained; up to now."""
-        seen = [*self._seen, *([(cycle, reading)] if cycle % self.length else [])]
-        ends = np.array([end for end, _ in seen], np.int64)
-        values = np.array([values for _, values in seen], np.int64).reshape(len(seen), len(reading))
-        return ends, np.diff(values, axis=0, prepend=np.zeros((1, len(reading)), np.int64))
+    def table(self, cycle: int) -> tuple[np.ndarray, np.ndarray]:
+        """The cycle each interval ended, and a row for each with what the counters gained; up to this cycle."""
+        length, count = (int(self.ledger[field][0]) for field in ("length", "count"))
+        ends, readings = self.ledger["cycle"][0, :count], self.ledger["reading"][0, :count]
+        if cycle % length:
+            ends, readings = np.append(ends, cycle), np.vstack([readings, self._tally.read()])
+        return ends, np.diff(readings, axis=0, prepend=np.zeros((1, readings.shape[1]), np.int64))

@@ -95,8 +95,8 @@ class Machine:
         self.records: Records = build(self.config)
         self._own = {slot: attach(policy, self.records) for slot, policy in self.policies.items()}
         self._plain = self.records.as_plain_arrays()
-        self._intervals = Intervals()
         self._tally = Tally(self.records)
+        self._intervals = Intervals(self._tally)
         self._unfinished = False
 
     def run(self, launches: Sequence[Launch], progress: Callable[[int], None] | None = None) -> list[TimedRun]:
@@ -135,11 +135,9 @@ class Machine:
             outcome, end = Outcome.SPENT, cycle + STRETCH
             while outcome == Outcome.SPENT and cycle < end:
                 begin = perf_counter()
-                outcome = self._run_clock(min(cycle + self._part, end, self._intervals.next_end))
+                outcome = self._run_clock(min(cycle + self._part, end))
                 self._part = next_part(self._part, perf_counter() - begin)
                 cycle = self._cycle()
-                if cycle == self._intervals.next_end:
-                    self._intervals.note(cycle, self._counted())
                 if progress is not None:
                     progress(cycle - first)
             if outcome == Outcome.DONE:
@@ -149,9 +147,11 @@ class Machine:
             seen = self._look_for_progress(launches, seen)
 
     def _run_clock(self, until: int) -> Outcome:
-        self._plain.gpu["until"], self._plain.gpu["outcome"] = until, Outcome.SPENT
-        plain = self._plain
-        return Outcome(run_clock(plain.gpu, plain.cores, plain.slices, plain.channels, plain.networks, plain.requests))
+        plain, ledger, parts = self._plain, self._intervals.ledger, self._tally.parts
+        plain.gpu["outcome"] = Outcome.SPENT
+        return Outcome(
+            run_clock(plain.gpu, plain.cores, plain.slices, plain.channels, plain.networks, plain.requests, ledger, parts, until)
+        )
 
     def _cycle(self) -> int:
         """The core cycle the machine has come to."""
@@ -207,7 +207,8 @@ class Machine:
 
     def intervals(self) -> dict[str, np.ndarray]:
         """What was counted in each interval since the machine was built: its last cycle, and a column for each counter."""
-        ends, gains = self._intervals.table(int(self.records.gpu[0].cycle), self._counted())
+        close_accounts(self._plain.cores, self._cycle())
+        ends, gains = self._intervals.table(self._cycle())
         return {"cycle": ends} | self._tally.named(gains)
 
     def _results(self, prepared: Prepared, before: np.ndarray, first: int) -> list[TimedRun]:
