@@ -19,7 +19,7 @@ from simtlab.execute.state import PushOrder
 from simtlab.frontend.cuda import CompiledCuda, compile_cuda
 from simtlab.frontend.parser import parse
 from simtlab.host.array import DeviceArray
-from simtlab.host.memory import DEFAULT_BYTES, Allocation, DeviceMemory
+from simtlab.host.memory import DEFAULT_BYTES, Allocation, DeviceMemory, nothing_waits
 from simtlab.host.module import Module
 from simtlab.host.texture import Textures
 
@@ -68,7 +68,6 @@ class Gpu:
         self.push_order = read_push_order(push_order)
         self._streams = 0
         self.waiting: list[Waiting] = []  # launches in streams that have not run yet
-        self.memory.settle = self.synchronize
 
     # Programs ---------------------------------------------------------------------------------------------------------
 
@@ -146,7 +145,14 @@ class Gpu:
         from simtlab.host.timed import run_waiting  # here, so that functional runs need not load the machine
 
         waiting, self.waiting = self.waiting, []
+        self.memory.settle = nothing_waits
         run_waiting(self.machine, self, waiting)
+
+    def put_in_line(self, launch: Waiting) -> None:
+        """Let a launch wait for `synchronize`. Only while something waits does the memory know the GPU: a GPU that nobody uses any
+        more is gone at once, with all its memory."""
+        self.waiting.append(launch)
+        self.memory.settle = self.synchronize
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,7 @@ def launch(
     if gpu.machine is None:
         run_functionally(gpu, waiting)
     else:
-        gpu.waiting.append(waiting)
+        gpu.put_in_line(waiting)
         if stream is None:
             gpu.synchronize()
     return run

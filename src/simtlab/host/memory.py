@@ -34,6 +34,10 @@ class Allocation:
         return f"allocation{name} of {self.size} bytes at {self.start:#x}"
 
 
+def nothing_waits() -> None:
+    """What is to be done before the host looks at memory where no launch waits."""
+
+
 class DeviceMemory:
     """The arena costs address space until it is touched; freed memory goes back to the system."""
 
@@ -49,7 +53,7 @@ class DeviceMemory:
         self._allocations: dict[int, Allocation] = {}
         self._fresh_from = HEAP_BASE  # memory from here on was never used, so it reads as zeros
         self._table: np.ndarray | None = None
-        self.settle: Callable[[], None] = lambda: None  # called before the host looks at memory: runs what waits in streams
+        self.settle: Callable[[], None] = nothing_waits  # called before the host looks at memory: runs what waits in streams
 
     def allocate(self, size: int, label: str = "", writable: bool = True) -> Allocation:
         """A new allocation at a 256-byte boundary; its contents are whatever was there."""

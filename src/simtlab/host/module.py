@@ -36,7 +36,7 @@ class Module:
         self._names = dict(names or {})
         self._variables: dict[str, Variable] = {}
         self._addresses: dict[str, int] = {}
-        self._kernels: dict[str, Kernel] = {}
+        self._programs: dict[str, Program] = {}
         self._place_variables()
         self._fill_variables()
 
@@ -85,10 +85,9 @@ class Module:
     def __getitem__(self, name: str) -> Kernel:
         """A kernel by its name in CUDA C++ or in the PTX, ready to launch."""
         full = self._resolve(name)
-        if full not in self._kernels:
-            program = build_program(self.tree, full, self._addresses, self._count_registers)
-            self._kernels[full] = Kernel(self, program)
-        return self._kernels[full]
+        if full not in self._programs:
+            self._programs[full] = build_program(self.tree, full, self._addresses, self._count_registers)
+        return Kernel(self, self._programs[full])
 
     def _resolve(self, name: str) -> str:
         full = self._names.get(name, name)
