@@ -1,5 +1,6 @@
 # make run    set up .venv, run the demo
 # make test   set up .venv, lint, type-check, test (under 20 minutes on 2 cores)
+# make test-full  the long tests too
 # make bench  print the speed figures
 PYTHON ?= python3
 BIN := .venv/bin
@@ -13,7 +14,8 @@ test: .venv/ready lint
 	$(BIN)/python -m pytest -q -n 2 -m "not slow"
 
 test-full: .venv/ready lint
-	$(BIN)/python -m pytest -q -n 2
+	$(BIN)/python -m pytest -q -n 2 -m "not alone"
+	$(BIN)/python -m pytest -q -m alone
 
 lint: .venv/ready
 	$(BIN)/ruff check .

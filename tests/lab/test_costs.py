@@ -65,6 +65,7 @@ def two_hundred(tmp_path_factory):
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @TWO_CORES
 def test_a_sweep_of_200_tiny_runs_spends_under_a_tenth_of_its_time_outside_them(two_hundred):
     """Starting the processes, handing out and storing, as a share of the processes' time. On a machine with nothing else to do."""
@@ -74,6 +75,7 @@ def test_a_sweep_of_200_tiny_runs_spends_under_a_tenth_of_its_time_outside_them(
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @TWO_CORES
 def test_two_processes_are_at_least_1_7_times_as_fast_as_one(two_hundred):
     """On a machine with nothing else to do."""
