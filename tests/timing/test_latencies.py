@@ -47,6 +47,22 @@ def test_a_dependent_addition_of_one_register_needs_one_read(device):
     assert step(device, "add.s32 %r1, %r1, 1;\n", threads=1) == ISSUE_TO_READ + 1 + latency
 
 
+@pytest.mark.parametrize("detail", [1, 2])
+@pytest.mark.parametrize("chain", ["fma.rn.f32 %f1, %f1, %f2, %f3;\n", "add.s32 %r1, %r1, 1;\n"])
+def test_without_operand_collectors_a_dependent_instruction_takes_its_latency_and_the_way_to_its_unit(detail, chain):
+    device = gpu(BIG_ICACHE | {"core.detail": detail})
+    units = device.machine.config.units
+    latency = (units.sp_mad if chain.startswith("fma") else units.int_add).latency_cycles
+    assert step(device, chain, threads=1) == ISSUE_TO_READ + latency
+
+
+@pytest.mark.parametrize("detail", [1, 2])
+def test_without_operand_collectors_a_load_that_hits_takes_its_hit_latency_and_the_way_there(detail):
+    device = gpu(BIG_ICACHE | {"core.detail": detail})
+    hit = device.machine.config.l1d.hit_latency_cycles
+    assert step(device, CHASE, before=START, threads=1, a=ring(device, 4)) == ISSUE_TO_READ + hit
+
+
 def test_l2_and_dram_add_their_latencies(device):
     config = device.machine.config
     lines_of_l1 = config.l1d.lines

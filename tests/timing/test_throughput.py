@@ -49,3 +49,9 @@ def test_a_unit_takes_an_instruction_every_initiation_interval(detail, initiatio
     changes = {"core.detail": detail, "units.sp_mad.initiation_cycles": initiation}
     device = gpu(BIG_ICACHE | changes)
     assert step(device, "fma.rn.f32 %f1, %f1, %f1, %f1;\n", threads=512) == pytest.approx(16 * initiation, rel=0.05)
+
+
+@pytest.mark.parametrize("detail", [1, 2, 3])
+def test_a_warp_takes_as_many_cycles_as_a_narrow_simd_needs_for_32_lanes(detail):
+    device = gpu(BIG_ICACHE | {"core.detail": detail, "core.simd_width": 8})
+    assert step(device, "add.s32 %r1, %r1, 1;\n", threads=256) == pytest.approx(8 * 4, rel=0.05)
