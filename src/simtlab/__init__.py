@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simtlab.errors import CompileError, Deadlock, DeviceFault, LaunchError, PtxError, SimtlabError
+    from simtlab.errors import CompileError, CycleLimit, Deadlock, DeviceFault, LaunchError, PtxError, SimtlabError
     from simtlab.host.array import DeviceArray
     from simtlab.host.gpu import Gpu
     from simtlab.host.launch import Run
@@ -32,6 +32,7 @@ _HOMES = {
     "PtxError": "simtlab.errors",
     "LaunchError": "simtlab.errors",
     "DeviceFault": "simtlab.errors",
+    "CycleLimit": "simtlab.errors",
     "Deadlock": "simtlab.errors",
     "workload": "simtlab.workloads.frame",
     "workloads": "simtlab.workloads.frame",
@@ -40,7 +41,7 @@ _HOMES = {
     "results": "simtlab.lab.store.results",
 }
 __all__ = [
-    "CompileError", "Deadlock", "DeviceArray", "DeviceFault", "Gpu", "LaunchError", "Module", "PtxError", "Run",
+    "CompileError", "CycleLimit", "Deadlock", "DeviceArray", "DeviceFault", "Gpu", "LaunchError", "Module", "PtxError", "Run",
     "SimtlabError", "Sweep", "WrongResult", "results", "workload", "workloads",
 ]  # fmt: skip
 __version__ = "0.1.0"

@@ -1,5 +1,7 @@
 """Every error a user can meet. The message says what, where, and what would be right; no traceback is needed to read it."""
 
+from typing import Any
+
 
 class SimtlabError(Exception):
     """The root of all errors simtlab raises on purpose."""
@@ -31,6 +33,14 @@ class DeviceFault(SimtlabError):
 
 class Deadlock(SimtlabError):
     """A kernel stopped because some warps can never go on; the message lists who waits where."""
+
+
+class CycleLimit(SimtlabError):
+    """A timed launch stopped at its limit of cycles; the message lists who waits where, `run` is what was counted until then."""
+
+    def __init__(self, message: str, program: Any, run: Any):
+        self.program, self.run = program, run
+        super().__init__(message)
 
 
 class ConfigError(SimtlabError):

@@ -372,3 +372,21 @@ def test_a_terminal_sees_the_cycles_go_by(write):
     assert process.returncode == 130
     assert stdout.startswith("stopped by Ctrl-C; until then:\nkernel")
     assert "scheduler cycles" in stdout
+
+
+def test_a_limit_of_cycles_shows_who_waits_and_what_was_counted(tmp_path):
+    source = tmp_path / "spin.cu"
+    source.write_text(ENDLESS)
+    result = invoke("run", source, *SPIN, "--max-cycles", 3000)
+    assert result.exit_code == FAULT
+    assert "is not done after 3000 cycles" in result.stdout
+    assert "core 0: warps 0 " in result.stdout
+    assert "until then:" in result.stdout
+    found = json.loads(invoke("run", source, *SPIN, "--max-cycles", 3000, "--json").stdout)
+    assert found["error"].startswith("kernel '")
+    assert found["timing"]["cycles"] == 3000
+    assert sum(found["timing"]["stalls_by_scheduler"][0]["stalls"].values()) == 3000
+
+
+def test_a_limit_of_cycles_needs_a_machine():
+    assert "--max-cycles is for timed runs and needs a machine" in refused(*LAUNCH, "--max-cycles", 10)

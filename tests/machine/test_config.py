@@ -300,6 +300,13 @@ def test_an_unknown_key_is_named_with_the_nearest_known(changes, words):
             "network.ejection_flits = 3",
             "a packet with a line of l1d has 4 flits, and a destination must hold it whole",
         ),
+        (
+            {"register_file.collectors_mem": 60},
+            "register_file.collectors_mem = 60",
+            "with the other collectors there are 74, and a core has at most 64",
+        ),
+        ({"core.cores": 240}, "core.cores = 240", "they are 240 clusters, and the network has at most 160 ports"),
+        ({"clocks.core_mhz": 0.0001}, "clocks.core_mhz = 0.0001", "it must be at least 1"),
         ({"l1c.write_global": "write-back"}, 'l1c.write_global = "write-back"', 'only "read-only" is allowed in this cache'),
         (
             {"l2.write_local": "read-only"},

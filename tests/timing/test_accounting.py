@@ -39,6 +39,10 @@ def test_every_scheduler_cycle_has_exactly_one_cause_and_memory_is_as_in_a_funct
     run, y, count = launch(gpu)
     config = gpu.machine.config
     assert sum(run.stalls.values()) == run.cycles * config.core.cores * config.issue.schedulers
+    by_scheduler = run.timing.stalls_by_scheduler
+    assert by_scheduler.shape[:2] == (config.core.cores, config.issue.schedulers)
+    assert (by_scheduler.sum(axis=2) == run.cycles).all()
+    assert by_scheduler.sum(axis=(0, 1)).tolist() == list(run.stalls.values())
     assert run.stalls["issued"] == run.instructions == functional[0].instructions
     assert np.array_equal(y, functional[1])
     assert count == functional[2]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import typer
 
-from simtlab.errors import CompileError, Deadlock, DeviceFault, SimtlabError
+from simtlab.errors import CompileError, CycleLimit, Deadlock, DeviceFault, SimtlabError
 from simtlab.workloads.errors import WrongResult
 
 if TYPE_CHECKING:
@@ -76,4 +76,4 @@ def fail(error: SimtlabError, printed: str | None) -> NoReturn:
     if isinstance(error, CompileError) and "\n" in text:
         text = f"the CUDA compiler refused the source\n{text}"
     typer.echo(f"error: {text}", err=True)
-    raise typer.Exit(FAULT if isinstance(error, DeviceFault | Deadlock | WrongResult) else BAD_INPUT)
+    raise typer.Exit(FAULT if isinstance(error, DeviceFault | Deadlock | CycleLimit | WrongResult) else BAD_INPUT)

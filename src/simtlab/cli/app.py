@@ -97,6 +97,9 @@ def run(
     option: CompilerOptions = None,
     include: Folders = None,
     threads: Annotated[int | None, typer.Option(metavar="N", help="Host threads to run on; every core if left out.")] = None,
+    max_cycles: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Stop a timed launch after so many cycles and say who waits for whom.")
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the random arrays.")] = 0,
     size: Annotated[
         str | None, typer.Option(metavar="SIZE", help="Of a workload: tiny, small (if left out) or paper.")
@@ -113,13 +116,14 @@ def run(
     """Run a kernel, or a workload, and show what it did."""
     from simtlab.cli.plan import Options
     from simtlab.cli.workloads import WorkloadOptions, run_program_or_workload
-    from simtlab.lab.machines import choose
+    from simtlab.lab.machines import Host, choose
 
     options = Options(kernel, grid, block, arg or [], out or [], shared, option or [], include or [])
     of_workload = WorkloadOptions(size, input or [])
 
     def work() -> Answer:
-        return run_program_or_workload(file, options, of_workload, choose(gpu, set or [], policy or []), seed, threads)
+        machine = choose(gpu, set or [], policy or [])
+        return run_program_or_workload(file, options, of_workload, machine, seed, Host(threads, max_cycles))
 
     answer(work, json)
 

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simtlab.cli.answer import BadInput, Stopped
+from simtlab.cli.answer import FAULT, BadInput, Stopped
 from simtlab.cli.plan import LaunchPlan, Plan
 from simtlab.cli.progress import make_ready, show_cycles
 from simtlab.cli.source import check_source, choose_kernel, open_module, registers_in_words
 from simtlab.cli.tables import show_facts, show_table
 from simtlab.cli.timing import Timing
 from simtlab.cli.values import type_and_shape
+from simtlab.errors import CycleLimit
+from simtlab.lab.machines import Host
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from simtlab.machine.machine import Interrupted
 
 FIRST_ELEMENTS = 8  # of a changed array, shown
+CTRL_C = "Ctrl-C"
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ class Launched:
     seconds: float
     printed: str
     timing: Timing | None = None  # on a machine
-    stopped: bool = False  # by Ctrl-C
+    stopped: str = ""  # by Ctrl-C, or why it was given up
 
     @property
     def rate(self) -> float:
@@ -98,10 +101,10 @@ def shown(value: np.generic) -> Any:
     return number
 
 
-def carry_out(plan: Plan, threads: int | None) -> RunAnswer:
+def carry_out(plan: Plan, host: Host) -> RunAnswer:
     """Compile, make the arrays, launch, write the files."""
     check_source(plan.source, plan.include)
-    gpu = plan.machine.build(threads)
+    gpu = plan.machine.build(host)
     gpu.watch = show_cycles
     module = open_module(gpu, plan.source, [launch.kernel for launch in plan.launches], plan.options, plan.include)
     kernels = [choose_kernel(module, launch.kernel, plan.source) for launch in plan.launches]
@@ -113,8 +116,10 @@ def carry_out(plan: Plan, threads: int | None) -> RunAnswer:
     launched = []
     for kernel, asked in zip(kernels, plan.launches, strict=True):
         launched.append(launch(kernel, asked, arrays, plan))
-        if launched[-1].stopped:
+        if launched[-1].stopped == CTRL_C:
             raise Stopped(RunAnswer(plan, launched, []))
+        if launched[-1].stopped:
+            return RunAnswer(plan, launched, [])
     changed = []
     for name, array in arrays.items():
         values = array.numpy()
@@ -124,16 +129,18 @@ def carry_out(plan: Plan, threads: int | None) -> RunAnswer:
 
 
 def launch(kernel: Kernel, asked: LaunchPlan, arrays: Mapping[str, DeviceArray], plan: Plan) -> Launched:
-    """Launch a kernel as often as asked, or until Ctrl-C stops a machine."""
+    """Launch a kernel as often as asked, or until Ctrl-C or the limit of cycles stops a machine."""
     arguments = [arrays[value] if isinstance(value, str) else value for value in asked.arguments]
     runs: list[Run] = []
-    stop = None
+    stop: Interrupted | CycleLimit | None = None
     begin = time.perf_counter()
     try:
         for _ in range(asked.repeat):
             runs.append(kernel(asked.grid, asked.block, arguments, shared=asked.shared))
     except KeyboardInterrupt as interrupt:
         stop = as_interrupted(interrupt)
+    except CycleLimit as limit:
+        stop = limit
     seconds = time.perf_counter() - begin
     return summary(kernel, asked, runs, seconds, plan, stop)
 
@@ -148,7 +155,7 @@ def as_interrupted(interrupt: KeyboardInterrupt) -> Interrupted:
 
 
 def summary(
-    kernel: Kernel, asked: LaunchPlan, runs: list[Run], seconds: float, plan: Plan, stop: Interrupted | None
+    kernel: Kernel, asked: LaunchPlan, runs: list[Run], seconds: float, plan: Plan, stop: Interrupted | CycleLimit | None
 ) -> Launched:
     from simtlab.host.launch import MAX_BLOCK, MAX_GRID, triple
     from simtlab.host.module import plain_name
@@ -169,7 +176,7 @@ def summary(
         seconds=seconds,
         printed="".join(run.printed for run in runs),
         timing=Timing(plan.machine, machine, timed) if machine else None,
-        stopped=stop is not None,
+        stopped="" if stop is None else str(stop) if isinstance(stop, CycleLimit) else CTRL_C,
     )
 
 
@@ -205,11 +212,16 @@ class RunAnswer:
         return Timing(first.choice, first.machine, runs) if first else None
 
     @property
-    def stopped(self) -> bool:
-        return any(done.stopped for done in self.launches)
+    def stopped(self) -> str:
+        return self.launches[-1].stopped
+
+    @property
+    def status(self) -> int:
+        return FAULT if self.stopped else 0
 
     def as_json(self) -> dict[str, Any]:
-        source = {"source": str(self.plan.source), **({"interrupted": True} if self.stopped else {})}
+        stopped = {"interrupted": True} if self.stopped == CTRL_C else {"error": self.stopped} if self.stopped else {}
+        source = {"source": str(self.plan.source), **stopped}
         arrays = [array.as_json() for array in self.arrays]
         if not self.plan.from_file:
             return {**source, **self.launches[0].as_json(), "arrays": arrays}
@@ -219,7 +231,7 @@ class RunAnswer:
 
     def show(self, console: Console) -> None:
         if self.stopped:
-            console.print("stopped by Ctrl-C; until then:")
+            console.print("stopped by Ctrl-C; until then:" if self.stopped == CTRL_C else f"{self.stopped}\nuntil then:")
         if self.plan.from_file:
             self._show_launches(console)
         else:

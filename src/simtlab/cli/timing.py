@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from simtlab.cli.tables import show_bars, show_facts, show_table
 from simtlab.lab.machines import MachineChoice
 
@@ -21,6 +23,7 @@ Number = TypeVar("Number", int, float)
 CACHES = [
     ("L1 data", "l1_hits", "l1_hits_reserved", "l1_misses"),
     ("L1 constant", "l1c_hits", None, "l1c_misses"),
+    ("L1 texture", "l1t_hits", None, "l1t_misses"),
     ("L1 instruction", "l1i_hits", None, "l1i_misses"),
     ("L2", "l2_hits", "l2_hits_reserved", "l2_misses"),
 ]
@@ -117,6 +120,7 @@ class Timing:
             "dram_bytes_per_second": self.dram_bandwidth,
             "dram_peak_bytes_per_second": self.config.peak_dram_bandwidth,
             "stalls": self.stalls,
+            "stalls_by_scheduler": list(self._stalls_by_scheduler()),
             "stalls_by_line": list(self._stalls_by_line()),
             "energy_joules": self.energy,
             "mean_watts": ratio(self.joules, self.seconds),
@@ -131,6 +135,15 @@ class Timing:
             name: {"value": self.counters[name], "unit": unit, "meaning": meaning}
             for name, (unit, meaning) in {**machines, **self.machine.own_counters}.items()
         }
+
+    def _stalls_by_scheduler(self) -> Iterator[dict[str, Any]]:
+        """The cycles of each scheduler by cause, causes that did not occur left out."""
+        if not self.runs:
+            return
+        for core, schedulers in enumerate(np.sum([run.stalls_by_scheduler for _, run in self.runs], axis=0)):
+            for scheduler, cycles in enumerate(schedulers.tolist()):
+                by_cause = {name: count for name, count in zip(self.stalls, cycles, strict=True) if count}
+                yield {"core": core, "scheduler": scheduler, "stalls": by_cause}
 
     def _stalls_by_line(self) -> Iterator[dict[str, Any]]:
         """Scheduler cycles by cause that instructions of each source line were waited for; those of no line have no file."""

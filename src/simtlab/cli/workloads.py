@@ -17,7 +17,7 @@ from simtlab.cli.answer import Answer, BadInput, Stopped
 from simtlab.cli.plan import Options, make_plan
 from simtlab.cli.tables import show_facts, show_table
 from simtlab.cli.timing import Timing
-from simtlab.lab.machines import MachineChoice
+from simtlab.lab.machines import Host, MachineChoice
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,16 +38,16 @@ class WorkloadOptions:
 
 
 def run_program_or_workload(
-    file: Path, program: Options, of_workload: WorkloadOptions, machine: MachineChoice, seed: int, threads: int | None
+    file: Path, program: Options, of_workload: WorkloadOptions, machine: MachineChoice, seed: int, host: Host
 ) -> Answer:
     """Run what is named: a workload, or a program file as the options say."""
     if is_workload(file):
         refuse(program, "cannot be used with a workload, which says this itself")
-        return run_workload(file, of_workload, machine, seed, threads)
+        return run_workload(file, of_workload, machine, seed, host)
     refuse(of_workload, "is for workloads; `simtlab list workloads` shows them")
     from simtlab.cli.run import carry_out
 
-    return carry_out(make_plan(file, program, seed, machine), threads)
+    return carry_out(make_plan(file, program, seed, machine), host)
 
 
 def is_workload(file: Path) -> bool:
@@ -65,7 +65,7 @@ def refuse(options: Options | WorkloadOptions, why: str) -> None:
 
 
 def run_workload(
-    name: Path, options: WorkloadOptions, machine: MachineChoice, seed: int, threads: int | None
+    name: Path, options: WorkloadOptions, machine: MachineChoice, seed: int, host: Host
 ) -> WorkloadAnswer:
     """Run a workload and check it."""
     from simtlab.workloads.frame import workload
@@ -73,7 +73,7 @@ def run_workload(
     chosen = workload(name, options.size or "small", seed=seed, files=dict(map(_named_file, options.input)))
     from simtlab.cli.progress import make_ready, show_cycles
 
-    gpu = machine.build(threads)
+    gpu = machine.build(host)
     gpu.watch = show_cycles
     make_ready(timed=gpu.machine is not None)
     begin = time.perf_counter()

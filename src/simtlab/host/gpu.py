@@ -39,6 +39,8 @@ class Gpu:
     `threads` is how many host threads run CTAs functionally; it changes how long a launch takes, never what it computes.
     `push_order` says which side of a branch goes on the SIMT stack first and runs last: the one with the "most-lanes", the
     one with the "fewest-lanes", or the one that is "taken".
+    A timed launch stops with `CycleLimit` after `max_cycles` (without: it goes on), and with `Deadlock` when for `stuck_cycles`
+    (2,000,000) nothing has come any further.
     """
 
     def __init__(
@@ -50,11 +52,16 @@ class Gpu:
         memory_bytes: int = DEFAULT_BYTES,
         stack_bytes: int = STACK_BYTES,
         push_order: str = "most-lanes",
+        max_cycles: int | None = None,
+        stuck_cycles: int | None = None,
         **policies: Any,
     ):
         self.machine = None
         if machine is not None:
             self.machine = build_machine(machine, policies, set or {})
+            limit_cycles(self.machine, max_cycles, stuck_cycles)
+        elif max_cycles is not None or stuck_cycles is not None:
+            raise SimtlabError("a limit of cycles is for timed runs: name a machine, as in Gpu('caps-gtx480')")
         elif policies:
             raise SimtlabError(f"a policy ({', '.join(policies)}) is for timed runs: name a machine, as in Gpu('caps-gtx480')")
         # Entered around each timed launch with the kernel's name; what it gives, if anything, is told the cycles so far.
@@ -187,6 +194,14 @@ def build_machine(machine: Any, policies: Mapping[str, Any], changes: Mapping[st
             raise SimtlabError(f"{slot} = '{given}': {problem}") from None
     config = machine if isinstance(machine, MachineConfig) else load(machine)
     return Machine(config.replace(changes) if changes else config, choices)
+
+
+def limit_cycles(machine: Machine, max_cycles: int | None, stuck_cycles: int | None) -> None:
+    for name, value in (("max_cycles", max_cycles), ("stuck_cycles", stuck_cycles)):
+        if value is not None:
+            if value < 1:
+                raise SimtlabError(f"{name} is {value}; at least one cycle is needed")
+            setattr(machine, name, value)
 
 
 def usual_threads() -> int:

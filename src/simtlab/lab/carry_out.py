@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from simtlab.lab.errors import SourcesChanged
 from simtlab.lab.experiment import Experiment, key_of
+from simtlab.lab.machines import Host
 from simtlab.lab.record import Record, pack
 from simtlab.lab.tables import instruction_table, interval_table, launch_table, totals
 
@@ -28,7 +29,7 @@ def carry_out(experiment: Experiment, progress: Progress | None = None) -> Recor
     begin = time.perf_counter()
     ingredients = experiment.ingredients()
     program = experiment.program()
-    gpu = experiment.machine.build(threads=1)
+    gpu = experiment.machine.build(Host(threads=1))
     if progress is not None:
         report(gpu, progress)
     run = program.run(gpu)

@@ -17,6 +17,14 @@ POLICY_EXAMPLES = "for example warp_scheduler=gto, warp_scheduler=two-level,acti
 
 
 @dataclass(frozen=True)
+class Host:
+    """What changes nothing that is computed or counted: host threads of a functional run, and where a timed launch is given up."""
+
+    threads: int | None = None
+    max_cycles: int | None = None
+
+
+@dataclass(frozen=True)
 class MachineChoice:
     """A preset or a file, keys changed, policies by slot. Without a `gpu` the run is functional."""
 
@@ -28,19 +36,19 @@ class MachineChoice:
         """What this one says, and what the other says beyond it."""
         return MachineChoice(self.gpu or other.gpu, {**other.changes, **self.changes}, {**other.policies, **self.policies})
 
-    def build(self, threads: int | None) -> Gpu:
+    def build(self, host: Host) -> Gpu:
         """The GPU, functional or timed."""
         if self.gpu is None:
-            for name, given in (("--set", self.changes), ("--policy", self.policies)):
+            for name, given in (("--set", self.changes), ("--policy", self.policies), ("--max-cycles", host.max_cycles)):
                 if given:
                     raise ConfigError(f"{name} is for timed runs and needs a machine: add --gpu, for example --gpu caps-gtx480")
         from simtlab.host.gpu import Gpu
 
         if self.gpu is None:
-            return Gpu(threads=threads)
+            return Gpu(threads=host.threads)
         try:
             policies: dict[str, Any] = dict(self.policies)
-            return Gpu(self.gpu, set=self.changes, threads=threads, **policies)
+            return Gpu(self.gpu, set=self.changes, threads=host.threads, max_cycles=host.max_cycles, **policies)
         except (SimtlabError, MemoryError):
             raise
         except Exception as problem:  # whatever the code of a policy outside the package can raise

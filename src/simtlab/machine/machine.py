@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from simtlab.errors import Deadlock
+from simtlab.errors import CycleLimit, Deadlock
 from simtlab.execute.cta import look_for_cycles
-from simtlab.execute.state import FaultCode, Outcome
+from simtlab.execute.state import FaultCode, Outcome, WarpStatus
 from simtlab.machine.build import Records, build
 from simtlab.machine.clock import run as run_clock
 from simtlab.machine.config import MachineConfig
 from simtlab.machine.core.core import close_accounts
+from simtlab.machine.core.inflight import FAR_FUTURE
 from simtlab.machine.core.instruction_buffer import advance
 from simtlab.machine.core.state import Stall
 from simtlab.machine.counters import Tally
@@ -33,7 +34,7 @@ __all__ = ["Interrupted", "Launch", "Machine", "Occupancy", "TimedRun", "occupan
 STRETCH = 200_000  # cycles between looks at whether warps only repeat themselves
 FEWEST_CYCLES = 256  # between looks at Ctrl-C; from here on as many as take the time below, whatever the machine
 LOOK_SECONDS = 0.1, 0.3
-STUCK_CYCLES = 2_000_000  # no instruction issued and no answer come for so long: something is wrong
+STUCK_CYCLES = 2_000_000  # nothing has come any further for so long: something is wrong
 
 
 @dataclass
@@ -49,6 +50,7 @@ class TimedRun:
     occupancy: Occupancy
     stalls_by_instruction: np.ndarray = field(repr=False)  # a row for each instruction, a column for each cause
     energy: dict[str, float]  # joules by component, see machine/energy.py
+    stalls_by_scheduler: np.ndarray = field(repr=False)  # cycles by core, scheduler and cause, in the order of `stalls`
 
     @property
     def ipc(self) -> float:
@@ -79,8 +81,29 @@ class Interrupted(KeyboardInterrupt):
         super().__init__(f"kernel '{launch.program.name}' was stopped after {run.cycles} cycles")
 
 
+@dataclass(frozen=True)
+class Before:
+    """What had been counted when a run began."""
+
+    counters: np.ndarray
+    stalls: np.ndarray  # by core, scheduler and cause
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a run has done when somebody looks: stores to memory, CTAs finished, instructions of each warp that runs."""
+
+    changes: int
+    finished: int
+    executed: list[int]
+    since: int  # the cycle of the first look that found these stores and CTAs
+
+
 class Machine:
     """The records of a GPU and the launches that have run on it; its caches keep what they hold from one to the next."""
+
+    max_cycles: int | None = None  # of launches that run together
+    stuck_cycles = STUCK_CYCLES
 
     def __init__(self, config: MachineConfig, choices: Mapping[str, PolicyChoice] | None = None):
         self.config = config
@@ -102,8 +125,9 @@ class Machine:
     def run(self, launches: Sequence[Launch], progress: Callable[[int], None] | None = None) -> list[TimedRun]:
         """Run launches to their end, those of one stream one after another, streams side by side.
 
-        `progress` is told the cycles so far, every now and then. Ctrl-C raises Interrupted. After a launch
-        that did not end, the next one finds the machine as new: what was under way never will be.
+        `progress` is told the cycles so far, every now and then. Ctrl-C raises Interrupted, more than `max_cycles` CycleLimit,
+        and `stuck_cycles` in which nothing comes any further Deadlock. After a launch that did not end, the next one finds the
+        machine as new: what was under way never will be.
         """
         if self._unfinished:
             self._reset()
@@ -117,22 +141,33 @@ class Machine:
         prepared = prepare(self.config, self.records, launches, self._programs)
         for slot, policy in self.policies.items():
             self._own[slot][...] = policy.at_launch(self._own[slot])
-        first, before = int(gpu.cycle), self._tally.read()
+        first, before = int(gpu.cycle), Before(self._tally.read(), self.records.cores["n_stall"].copy())
         self._unfinished = True
         try:
-            self._run_grids(launches, progress)
+            is_done = self._run_grids(launches, progress)
         except KeyboardInterrupt:
-            under_way = next(k for k in range(len(launches)) if gpu.kernel[k].finished_ctas < gpu.kernel[k].launch.n_ctas)
-            raise Interrupted(launches[under_way], self._results(prepared, before, first)[under_way], first) from None
+            launch, so_far = self._under_way(launches, self._results(prepared, before, first))
+            raise Interrupted(launch, so_far, first) from None
+        if not is_done:
+            launch, so_far = self._under_way(launches, self._results(prepared, before, first))
+            message = f"kernel '{launch.program.name}' is not done after {self.max_cycles} cycles\n{who_waits(self.records)}"
+            raise CycleLimit(message, launch.program, so_far)
         self._unfinished = False
         return self._results(prepared, before, first)
 
-    def _run_grids(self, launches: Sequence[Launch], progress: Callable | None) -> None:
-        """Stretch after stretch until all is done; in between, what needs the host."""
-        seen = -1, -1
+    def _under_way(self, launches: Sequence[Launch], runs: list[TimedRun]) -> tuple[Launch, TimedRun]:
+        """The first launch that is not done, and what it took so far."""
+        kernel = self.records.gpu[0].kernel
+        k = next((k for k in range(len(launches)) if kernel[k].finished_ctas < kernel[k].launch.n_ctas), len(launches) - 1)
+        return launches[k], runs[k]
+
+    def _run_grids(self, launches: Sequence[Launch], progress: Callable | None) -> bool:
+        """Stretch after stretch until all is done; in between, what needs the host. False if the limit of cycles comes first."""
         cycle = first = self._cycle()
-        while True:
-            outcome, end = Outcome.SPENT, cycle + STRETCH
+        seen = Progress(-1, -1, [], cycle)
+        last = cycle + self.max_cycles if self.max_cycles is not None else int(FAR_FUTURE)
+        while cycle < last:
+            outcome, end = Outcome.SPENT, min(cycle + STRETCH, last)
             while outcome == Outcome.SPENT and cycle < end:
                 begin = perf_counter()
                 outcome = self._run_clock(min(cycle + self._part, end))
@@ -141,10 +176,11 @@ class Machine:
                 if progress is not None:
                     progress(cycle - first)
             if outcome == Outcome.DONE:
-                return
+                return True
             if outcome in (Outcome.SERVICE, Outcome.FAULT):
                 self._help(launches, outcome)
             seen = self._look_for_progress(launches, seen)
+        return False
 
     def _run_clock(self, until: int) -> Outcome:
         plain, ledger, parts = self._plain, self._intervals.ledger, self._tally.parts
@@ -178,22 +214,24 @@ class Machine:
             found += [core.ctas[c] for c in busy if core.cta_kernel[c] == k]
         return found
 
-    def _look_for_progress(self, launches: Sequence[Launch], seen: tuple[int, int]) -> tuple[int, int]:
+    def _look_for_progress(self, launches: Sequence[Launch], seen: Progress) -> Progress:
         """Stop a run that can never end: warps that all repeat themselves, or a machine in which nothing moves."""
-        gpu = self.records.gpu[0]
-        kernels = range(len(launches))
+        gpu, cycle, kernels = self.records.gpu[0], self._cycle(), range(len(launches))
+        resident = {k: self._resident(k) for k in kernels}
         changes = sum(int(gpu.kernel[k].worker.changes) for k in kernels)
-        now = changes, sum(int(gpu.kernel[k].finished_ctas) for k in kernels)
-        if now == seen:
-            resident = {k: self._resident(k) for k in kernels}
-            looks = [look_for_cycles(cta, changes) for ctas in resident.values() for cta in ctas]
-            if looks and all(looks):
-                stuck = next(k for k in kernels if resident[k])
-                launches[stuck].give_up(Outcome.STUCK, resident[stuck], gpu.kernel[stuck].worker)
-        if gpu.cycle - gpu.last_progress > STUCK_CYCLES:
+        finished = sum(int(gpu.kernel[k].finished_ctas) for k in kernels)
+        executed = [count for ctas in resident.values() for cta in ctas for count in executed_by_running(cta)]
+        if (changes, finished) != (seen.changes, seen.finished):
+            return Progress(changes, finished, executed, cycle)
+        looks = [look_for_cycles(cta, changes) for ctas in resident.values() for cta in ctas]
+        if looks and all(looks) and all_went_on(executed, seen.executed):
+            stuck = next(k for k in kernels if resident[k])
+            launches[stuck].give_up(Outcome.STUCK, resident[stuck], gpu.kernel[stuck].worker)
+        idle = cycle - (seen.since if all(looks) else int(gpu.last_progress))
+        if idle > self.stuck_cycles:
             names = " and ".join(dict.fromkeys(f"'{launch.program.name}'" for launch in launches))
-            raise Deadlock(f"kernel {names}: nothing moved for {STUCK_CYCLES} cycles\n{who_waits(self.records)}")
-        return now
+            raise Deadlock(f"kernel {names}: nothing has come any further for {idle} cycles\n{who_waits(self.records)}")
+        return Progress(changes, finished, executed, seen.since)
 
     def _counted(self) -> np.ndarray:
         """All counters, up to and including this cycle."""
@@ -211,10 +249,11 @@ class Machine:
         ends, gains = self._intervals.table(self._cycle())
         return {"cycle": ends} | self._tally.named(gains)
 
-    def _results(self, prepared: Prepared, before: np.ndarray, first: int) -> list[TimedRun]:
+    def _results(self, prepared: Prepared, before: Before, first: int) -> list[TimedRun]:
         """What was counted since `before` and the cycle `first`, up to and including this cycle."""
         gpu = self.records.gpu[0]
-        counters = self._tally.named(self._counted() - before)
+        counters = self._tally.named(self._counted() - before.counters)
+        by_scheduler = (self.records.cores["n_stall"] - before.stalls)[:, : self.config.issue.schedulers]
         causes = {cause.name.lower(): counters.pop(f"stall_{cause.name.lower()}") for cause in Stall}
         spans = [self._span(k, alone=len(prepared.fits) == 1) for k in range(len(prepared.fits))]
         joules = self._energy(counters, max(end for _, end in spans) - min(start for start, _ in spans) + 1)
@@ -225,7 +264,7 @@ class Machine:
             kernel, (start, end) = gpu.kernel[k], spans[k]
             took = end - start + 1, int(gpu.cycle) - first
             issued = int(kernel.issued), int(kernel.issued_threads)
-            runs.append(TimedRun(*took, *issued, causes, counters, fits, counts, joules))
+            runs.append(TimedRun(*took, *issued, causes, counters, fits, counts, joules, by_scheduler))
         return runs
 
     def _span(self, k: int, alone: bool) -> tuple[int, int]:
@@ -238,6 +277,17 @@ class Machine:
     def _energy(self, counters: dict[str, int], cycles: int) -> dict[str, float]:
         policies = (of_policy(self.config, policy, self._own[slot], cycles) for slot, policy in self.policies.items())
         return energy(self.config, counters, cycles, sum(policies))
+
+
+def all_went_on(now: list[int], before: list[int]) -> bool:
+    """Whether every warp has executed something since an earlier look; one that has not waits for the machine."""
+    return len(now) == len(before) and all(new > old for new, old in zip(now, before, strict=True))
+
+
+def executed_by_running(cta: Any) -> list[int]:
+    """Instructions that each warp of a CTA has executed, of those that wait at no barrier and have not ended."""
+    warps = cta.warps[: int(cta.n_warps)]
+    return [int(warp.executed) for warp in warps if warp.status == WarpStatus.RUNNING]
 
 
 def next_part(cycles: int, seconds: float) -> int:

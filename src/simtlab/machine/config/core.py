@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 from simtlab.machine.config.keys import choice, count, flag, real, splits
 
 PHYSICAL_UNITS = ("sp", "int", "dp", "sfu", "ldst", "tensor")
+MAX_COLLECTORS = 64  # of a core
 
 
 @dataclass(frozen=True, kw_only=True)

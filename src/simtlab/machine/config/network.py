@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from simtlab.machine.config.keys import choice, count, text
 
 MAX_DATA_BYTES = 256  # of a packet
+MAX_PORTS = 160  # of a network: clusters of cores, and slices of the L2
 
 
 @dataclass(frozen=True, kw_only=True)

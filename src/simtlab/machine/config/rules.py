@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from simtlab.machine.config.core import MAX_COLLECTORS
 from simtlab.machine.config.memory import Cache
-from simtlab.machine.config.network import MAX_DATA_BYTES
+from simtlab.machine.config.network import MAX_DATA_BYTES, MAX_PORTS
 
 if TYPE_CHECKING:
     from simtlab.machine.config.machine import MachineConfig
@@ -12,15 +13,25 @@ if TYPE_CHECKING:
 
 def contradictions(config: "MachineConfig") -> list[str]:
     """Every rule that a machine breaks, in words."""
-    rules = (_core_rules, _issue_rules, _cache_rules, _shared_memory_rules, _network_rules, _dram_rules)
+    rules = (_clock_rules, _core_rules, _issue_rules, _cache_rules, _shared_memory_rules, _network_rules, _dram_rules)
     return [f"{key} = {value} is impossible: {allowed}" for rule in rules for key, value, allowed in rule(config)]
 
 
 Broken = Iterator[tuple[str, object, str]]
 
 
+def _clock_rules(config: "MachineConfig") -> Broken:
+    for name, mhz in vars(config.clocks).items():
+        if mhz < 1:
+            yield f"clocks.{name}", mhz, "it must be at least 1"
+
+
 def _core_rules(config: "MachineConfig") -> Broken:
     core = config.core
+    if config.clusters > MAX_PORTS:
+        yield "core.cores", core.cores, f"they are {config.clusters} clusters, and the network has at most {MAX_PORTS} ports"
+    if config.l2.slices > MAX_PORTS:
+        yield "l2.slices", config.l2.slices, f"the network has at most {MAX_PORTS} ports"
     if core.cores % core.cores_per_cluster:
         yield "core.cores", core.cores, f"it must be a multiple of core.cores_per_cluster ({core.cores_per_cluster})"
     if core.max_threads > core.max_warps * core.warp_size:
@@ -51,6 +62,12 @@ def _issue_rules(config: "MachineConfig") -> Broken:
     if file.collectors_generic % sub_cores:
         allowed = f"it must be a multiple of core.sub_cores ({sub_cores})"
         yield "register_file.collectors_generic", file.collectors_generic, allowed
+    sizes = {part: getattr(file, f"collectors_{part}") for part in ("sp", "sfu", "mem", "generic")}
+    total = sum(-(-size // sub_cores) * sub_cores for size in sizes.values())
+    if total > MAX_COLLECTORS:
+        largest = max(sizes, key=lambda part: sizes[part])
+        allowed = f"with the other collectors there are {total}, and a core has at most {MAX_COLLECTORS}"
+        yield f"register_file.collectors_{largest}", sizes[largest], allowed
 
 
 def _cache_rules(config: "MachineConfig") -> Broken:

@@ -6,8 +6,10 @@ from simtlab.compiled import compiled, load_i64, store_i64
 from simtlab.machine.core.inflight import lowest_bit
 from simtlab.machine.core.scoreboard import bit_of
 from simtlab.machine.core.state import N_STALLS, Activity, Stall, Unit
+from simtlab.machine.core.timing import Memory, timing_at
 
 LDST, SFU, TEX = int(Unit.LDST), int(Unit.SFU), int(Unit.TEX)
+SHARED = int(Memory.SHARED)
 NO_WARP = -1
 PC_BYTES = 8 * N_STALLS  # a row of the table of counts by instruction
 (
@@ -28,11 +30,13 @@ def candidates(core):
 
 @compiled
 def which_pipe(core, could):
-    """All candidates want units that take nothing now: the cause is the first one's unit."""
+    """All candidates want units that take nothing now: the cause is the first one's unit. Shared memory and the special function
+    unit are behind what Nsight calls memory input/output, global and local memory are LG."""
     w = lowest_bit(could)
     bit = bit_of(w)
     if core.unit_of_head[LDST] & bit:
-        return LG_THROTTLE, w
+        memory = timing_at(core.slots[w].timing).row[core.slots[w].head].memory
+        return MIO_THROTTLE if memory == SHARED else LG_THROTTLE, w
     if core.unit_of_head[SFU] & bit:
         return MIO_THROTTLE, w
     if core.unit_of_head[TEX] & bit:

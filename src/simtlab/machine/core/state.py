@@ -8,7 +8,7 @@ from enum import IntEnum
 import numpy as np
 
 from simtlab.execute.state import cta_t
-from simtlab.machine.config.core import OPERATIONS
+from simtlab.machine.config.core import MAX_COLLECTORS, OPERATIONS
 from simtlab.machine.fifo import fifo_t
 from simtlab.machine.memory.cache import cache_t
 from simtlab.machine.memory.mshr import mshr_t
@@ -19,7 +19,6 @@ MAX_CTAS = 32
 MAX_SCHEDULERS = 4
 MAX_SUB_CORES = 4
 MAX_BANKS = 32
-MAX_COLLECTORS = 64
 MAX_SOURCES = 8
 MAX_DESTINATIONS = 6
 MAX_ACCESSES = 32  # lines or sectors one instruction can touch: aligned accesses never straddle, so one a lane
@@ -66,9 +65,9 @@ class Stall(IntEnum):
     BARRIER = 7
     MEMBAR = 8
     MATH_PIPE_THROTTLE = 9
-    LG_THROTTLE = 10  # the load/store unit takes no more
-    MIO_THROTTLE = 11  # the special function unit takes no more
-    DISPATCH = 12  # no collector unit is free
+    LG_THROTTLE = 10  # the load/store unit takes no more, for global or local memory
+    MIO_THROTTLE = 11  # … for shared memory, or the special function unit takes no more
+    DISPATCH = 12  # the scheduler still sends an earlier warp into a narrow SIMD
     IMC_MISS = 13  # a constant that is not in its cache
     DRAIN = 14  # the warp ended, its stores are under way
     NOT_SELECTED = 15  # held back by the scheduling policy

@@ -205,7 +205,7 @@ def read(gpu, slice, requests, number):
     address = sector_of(slice.cache, request.address)
     way = probe_set(cache, request.set, address)
     wanted = sectors_of(cache, address, request.bytes)
-    if way != NO_WAY and cache.line[way].sectors & wanted == wanted:
+    if way != NO_WAY and cache.line[way].sectors & wanted == wanted and not must_queue(slice, request, address):
         touch(cache, way)
         slice.hits += 1
         if request.kind == ATOMIC:
@@ -219,6 +219,7 @@ def read(gpu, slice, requests, number):
             return NO_LINE
         merge(slice.mshr, entry, number)
         slice.hits_reserved += 1
+        slice.atomics += request.kind == ATOMIC
         return NONE
     if mshr_full(slice.mshr):
         return NO_MSHR
@@ -240,6 +241,12 @@ def read(gpu, slice, requests, number):
     request.in_dram = -gpu.cycle
     push(slice.to_dram, number)
     return NONE
+
+
+@compiled
+def must_queue(slice, request, address):
+    """Whether an atomic finds its line there while others that came before it are still being served: it joins them."""
+    return request.kind == ATOMIC and slice.filling != NOT_FILLING and slice.mshr.entry[slice.filling].address == address
 
 
 @compiled

@@ -10,9 +10,8 @@ import numpy as np
 
 from simtlab.compiled import compiled
 from simtlab.errors import SimtlabError
-from simtlab.machine.config.network import MAX_DATA_BYTES
+from simtlab.machine.config.network import MAX_DATA_BYTES, MAX_PORTS
 
-MAX_PORTS = 160  # sources, and destinations
 MAX_VCS = 4
 MAX_BUFFER_FLITS = 64
 FAR_FUTURE = 1 << 62
