@@ -389,4 +389,4 @@ def test_a_limit_of_cycles_shows_who_waits_and_what_was_counted(tmp_path):
 
 
 def test_a_limit_of_cycles_needs_a_machine():
-    assert "--max-cycles is for timed runs and needs a machine" in refused(*LAUNCH, "--max-cycles", 10)
+    assert "--max-cycles is for timed runs and needs a machine" in refused(2, *LAUNCH, "--max-cycles", 10)

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from simtlab.machine.memory.address_map import address_of
+from simtlab.machine.network.packet import flits_for
 from tests.timing.machines import gpu, step
 
 BIG_ICACHE = {"l1i.bytes": 65536}  # the chains must not miss in the instruction cache
@@ -71,3 +73,49 @@ def test_l2_and_dram_add_their_latencies(device):
     ratio = config.clocks.core_mhz / config.clocks.l2_mhz
     least = (config.l2.latency_cycles + config.l2.hit_latency_cycles) * ratio
     assert least < in_l2 < least + hit + 60
+
+
+ONE_CLOCK = {f"clocks.{part}_mhz": 1000.0 for part in ("core", "network", "l2", "dram")}  # so that cycles can be added up
+TAKEN, WRITTEN = 1, 1  # a core takes an answer in the cycle after it came, and its result is there in the next one
+INTO_DRAM, OUT_OF_DRAM = 1, 1  # a request is looked at by the scheduler, and its data by the slice, in the next cycle
+
+
+def l2_round_trip(config) -> int:
+    """A load that misses in the L1 and hits in the L2, on an idle machine with one clock."""
+    network = config.network
+    across = network.routing_delay_cycles + network.channel_latency_cycles
+    more_flits = int(flits_for(config.l1d.line_bytes, network.header_bytes, network.flit_bytes)) - 1
+    to_l2, at_l2 = ISSUE_TO_READ + ADDRESS_READS + across, config.l2.latency_cycles + config.l2.hit_latency_cycles
+    return to_l2 + at_l2 + across + more_flits + TAKEN + WRITTEN
+
+
+def test_a_chase_in_the_l2_takes_both_ways_and_the_slices_latencies():
+    device = gpu(BIG_ICACHE | ONE_CLOCK)
+    config = device.machine.config
+    chased = step(device, CHASE, before=START, threads=1, a=ring(device, 2 * config.l1d.lines))
+    assert chased == l2_round_trip(config)
+
+
+def chase_in_one_bank(rows_used: int) -> tuple[float, object]:
+    """Cycles of a load from DRAM, each from another line of one bank, from that many rows in turn; the L2 is too small for them."""
+    device = gpu(BIG_ICACHE | ONE_CLOCK | {"l2.bytes": 1024, "l1d.enabled": False})
+    config, map = device.machine.config, device.machine.records.gpu[0].map
+    array = device.zeros(1 << 20, "u8")
+    bank_bytes = config.l2.slices * config.dram.row_bytes * int(map.banks_per_slice)
+    row = array.address // bank_bytes + 1
+    places = [address_of(map, 3, 0, row + k % rows_used, k * 128) for k in range(32)]
+    values = np.zeros(1 << 20, np.uint64)
+    values[(np.array(places) - array.address) // 8] = np.roll(places, -1)
+    array[...] = values
+    return step(device, CHASE, before=f"mov.u64 %d1, {places[0]};\n", threads=1), config
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_a_chase_in_dram_adds_the_commands_timings(rows):
+    """A line is two column accesses. In one row they are all; with two rows in turn each load closes one and opens the other."""
+    cycles, config = chase_in_one_bank(rows)
+    dram = config.dram
+    accesses = config.l1d.line_bytes // dram.burst_bytes
+    data = dram.latency_cycles + INTO_DRAM + (accesses - 1) * max(dram.t_ccd, dram.t_ccdl) + dram.t_cl + dram.burst_cycles + OUT_OF_DRAM
+    opening = dram.t_rp + dram.t_rcd if rows == 2 else 0
+    assert cycles == l2_round_trip(config) + data + opening
