@@ -77,7 +77,7 @@ def test_l2_and_dram_add_their_latencies(device):
 
 ONE_CLOCK = {f"clocks.{part}_mhz": 1000.0 for part in ("core", "network", "l2", "dram")}  # so that cycles can be added up
 TAKEN, WRITTEN = 1, 1  # a core takes an answer in the cycle after it came, and its result is there in the next one
-INTO_DRAM, OUT_OF_DRAM = 1, 1  # a request is looked at by the scheduler, and its data by the slice, in the next cycle
+OUT_OF_DRAM = 1  # a slice takes data in the cycle after they came
 
 
 def l2_round_trip(config) -> int:
@@ -116,6 +116,7 @@ def test_a_chase_in_dram_adds_the_commands_timings(rows):
     cycles, config = chase_in_one_bank(rows)
     dram = config.dram
     accesses = config.l1d.line_bytes // dram.burst_bytes
-    data = dram.latency_cycles + INTO_DRAM + (accesses - 1) * max(dram.t_ccd, dram.t_ccdl) + dram.t_cl + dram.burst_cycles + OUT_OF_DRAM
+    columns = (accesses - 1) * max(dram.t_ccd, dram.t_ccdl) + dram.t_cl + dram.burst_cycles
+    data = dram.latency_cycles + columns + OUT_OF_DRAM
     opening = dram.t_rp + dram.t_rcd if rows == 2 else 0
     assert cycles == l2_round_trip(config) + data + opening
