@@ -264,7 +264,7 @@ def test_a_machine_in_a_toml_file_that_cannot_be(write, tmp_path, lines, words):
 
 def test_a_kernel_that_fits_in_no_core():
     message = refused(2, *TIMED, "--shared", 100_000)
-    assert "fits in no core of caps-gtx480: it needs 100000 shared memory" in message
+    assert "fits in no core of caps-gtx480: it needs 100000 bytes of shared memory" in message
 
 
 def test_a_wrong_result_is_no_bad_input(capsys):

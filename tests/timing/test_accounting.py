@@ -64,6 +64,12 @@ def test_the_same_run_twice_gives_the_same_counters():
     assert first.stalls == second.stalls
 
 
+def test_host_threads_change_no_counter():
+    one, two = (launch(sl.Gpu("caps-gtx480", threads=threads)) for threads in (1, 2))
+    assert (one[0].cycles, one[0].counters, one[0].stalls) == (two[0].cycles, two[0].counters, two[0].stalls)
+    assert np.array_equal(one[1], two[1])
+
+
 def test_jumping_over_idle_cycles_changes_no_counter():
     jumping, walking = sl.Gpu("caps-gtx480"), sl.Gpu("caps-gtx480")
     walking.machine.records.gpu[0].jump = 0

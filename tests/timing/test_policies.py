@@ -1,8 +1,10 @@
 """Warp schedulers from files, inside the package and out."""
 
+import numpy as np
 import pytest
 
 import simtlab as sl
+from tests.timing.machines import gpu, kernel
 from tests.timing.test_accounting import launch
 
 MINE = '''
@@ -43,8 +45,33 @@ def test_a_file_without_pick_is_refused(tmp_path):
 
 def test_a_cta_that_fits_nowhere_says_what_it_lacks():
     gpu = sl.Gpu("caps-gtx480", set={"shared_memory.bytes": 512, "shared_memory.shares_l1": False})
-    with pytest.raises(sl.LaunchError, match=r"fits in no core .* needs 1024 shared memory, a core has 512, 512 too few"):
+    with pytest.raises(sl.LaunchError, match=r"fits in no core .* needs 1024 bytes of shared memory, a core has 512, 512 too few"):
         launch(gpu)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"core.max_warps": 7, "core.max_threads": 224}, "needs 8 warps, a core has 7, 1 too few"),
+        ({"core.max_threads": 224}, "needs 256 threads, a core has 224, 32 too few"),
+    ],
+)
+def test_a_cta_of_256_threads_that_fits_nowhere_says_whether_it_lacks_warps_or_threads(changes, words):
+    with pytest.raises(sl.LaunchError, match=f"fits in no core .* {words}"):
+        launch(sl.Gpu("caps-gtx480", set=changes))
+    launch(sl.Gpu("caps-gtx480", set={"core.max_warps": 8, "core.max_threads": 256}))
+
+
+def test_a_cta_fits_in_the_registers_it_needs_and_in_no_core_with_a_unit_less():
+    """8 warps, each with its 32 lanes' registers in whole units of 64."""
+    body = "".join(f"mov.u32 %r{k}, %tid.x;\n" for k in range(20)) + "".join(f"add.u32 %r0, %r0, %r{k};\n" for k in range(20))
+    made = kernel(gpu(), body)
+    needed = 8 * 64 * -(-32 * made.registers // 64)
+    assert made.registers >= 20
+    run = kernel(gpu({"core.registers": needed}), body)(1, 256, [np.uint64(0)] * 2)
+    assert (run.timing.occupancy.ctas, run.timing.occupancy.limited_by) == (1, "registers")
+    with pytest.raises(sl.LaunchError, match=f"needs {needed} registers, a core has {needed - 64}, 64 too few"):
+        kernel(gpu({"core.registers": needed - 64}), body)(1, 256, [np.uint64(0)] * 2)
 
 
 def test_a_policy_edited_within_the_second_runs_as_it_is_now(tmp_path):

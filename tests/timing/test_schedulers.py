@@ -22,19 +22,38 @@ def pick(core, own, ready, cycle):
     own.count += 1
     return w
 """
+OLDER = """
+import numpy as np
+state = np.dtype([("unused", "i8")])
+
+@njit
+def older(core, ready, w):
+    found = np.uint64(0)
+    for k in range(core.warp_slots):
+        if (ready >> np.uint64(k)) & np.uint64(1) and core.slots[k].age < core.slots[w].age:
+            found |= np.uint64(1) << np.uint64(k)
+    return found
+"""
 ADDITIONS = "".join(f"add.u32 %r{k}, %r1, {k};\n" for k in range(10, 26))
+MISSES = "mul.wide.u32 %d2, %r1, 4;\nadd.u64 %d2, %d2, %d1;\n" + "ld.global.u32 %r30, [%d2];\nadd.u32 %r31, %r30, 1;\n" + ADDITIONS
+MIXED = "add.u32 %r9, %r9, 1;\n" * 2 + "".join(f"add.u32 %r{k}, %r{k}, 1;\n" for k in range(10, 18))  # two wait, eight do not
+BARRIER = ADDITIONS + "bar.sync 0;\n" + ADDITIONS
 LONG_BUFFER = {"issue.instruction_buffer_entries": 8, "issue.decode_width": 8}
 
 
-def run(folder: Path, policy: str, body: str, warps: int, changes: dict | None = None, limit: int = 8) -> list[dict]:
-    """Run a policy that keeps a log; for each scheduler: the sets it was asked to pick from, its picks, its active set."""
+def run(folder: Path, policy: str, body: str, warps: int, changes: dict | None = None, limit: int = 8, grid: int = 1) -> list[dict]:
+    """Run a policy that keeps a log; for each scheduler: the sets it was asked to pick from, its picks, its active set
+    (of oldest: the ready warps that are older than its pick)."""
     text = (load.FOLDER / "warp_scheduler" / f"{policy}.py").read_text()
-    held = "own.active" if policy == "two_level" else "np.uint64(0)"
+    held = {"two_level": "own.active", "oldest": "older(core, ready, w)"}.get(policy, "np.uint64(0)")
     path = folder / f"{policy}.py"
-    path.write_text(text.replace('"warps": 8', f'"warps": {limit}') + LOGGED.replace("HELD", held))
+    logged = LOGGED.replace("HELD", held)
+    if policy == "oldest":
+        logged = "from numba import njit" + OLDER + logged
+    path.write_text(text.replace('"warps": 8', f'"warps": {limit}') + logged)
     device = sl.Gpu(one_core().replace(LONG_BUFFER | (changes or {})), warp_scheduler=str(path), memory_bytes=1 << 26)
     array = device.zeros(1 << 16, "u4")
-    kernel(device, f"ld.param.u64 %d1, [a];\nmov.u32 %r1, %tid.x;\n{body}")(1, 32 * warps, [array, array])
+    kernel(device, f"ld.param.u64 %d1, [a];\nmov.u32 %r1, %tid.x;\n{body}")(grid, 32 * warps, [array, array])
     logs = []
     for own in device.machine._own["warp_scheduler"][: device.machine.config.issue.schedulers]:
         n = int(own.count)
@@ -80,15 +99,20 @@ def test_loose_round_robin_takes_the_next_ready_warp(tmp_path):
 
 
 def test_oldest_first_leaves_a_warp_for_an_older_one(tmp_path):
-    path = load.FOLDER / "warp_scheduler" / "oldest.py"
-    assert "state" not in path.read_text()  # nothing to log into: look at the machine's cycles instead
-    device = sl.Gpu(one_core(), warp_scheduler="oldest", memory_bytes=1 << 26)
-    array = device.zeros(64, "u4")
-    assert kernel(device, ADDITIONS)(1, 128, [array, array]).instructions == 4 * (16 + 1)
+    (log,) = run(tmp_path, "oldest", loop(MIXED, 20), warps=4)
+    assert all(pick == lowest(asked) for asked, pick in zip(log["asked"], log["given"], strict=True))
+    left = [(before, pick) for before, asked, pick in choices(log) if has(asked, before) and pick != before]
+    assert all(pick < before for before, pick in left)
+    assert len(left) > 40
 
 
-MISSES = "mul.wide.u32 %d2, %r1, 4;\nadd.u64 %d2, %d2, %d1;\n" + "ld.global.u32 %r30, [%d2];\nadd.u32 %r31, %r30, 1;\n" + ADDITIONS
-BARRIER = ADDITIONS + "bar.sync 0;\n" + ADDITIONS
+def test_the_oldest_warp_need_not_be_in_the_lowest_slot(tmp_path):
+    """Room for two CTAs; the first is short, so that the third takes its slots while the second is at work."""
+    longer = "mov.u32 %r2, %ctaid.x;\nand.b32 %r2, %r2, 1;\nmad.lo.u32 %r2, %r2, 20, 4;\n"
+    body = longer + loop(MIXED, 1).replace("%r39, 1;\nL", "%r39, %r2;\nL")
+    (log,) = run(tmp_path, "oldest", body, warps=2, changes={"core.max_ctas": 2}, grid=4)
+    assert not np.any(log["held"])
+    assert sum(pick != lowest(asked) for asked, pick in zip(log["asked"], log["given"], strict=True)) > 20
 
 
 def test_two_level_has_at_most_eight_active_warps(tmp_path):

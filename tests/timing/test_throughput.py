@@ -1,8 +1,9 @@
 """Independent instructions reach the units' rate; conflicts cost what they must."""
 
+import numpy as np
 import pytest
 
-from tests.timing.machines import gpu, step
+from tests.timing.machines import gpu, kernel, loop, step
 
 BIG_ICACHE = {"l1i.bytes": 65536}
 
@@ -30,6 +31,14 @@ def test_an_n_way_bank_conflict_costs_n_passes(device, ways):
     assert eight_loads(device, 2 * ways) - eight_loads(device, ways) == 8 * ways
 
 
+@pytest.mark.parametrize("access", ["ld.shared.u32 %r3, [%r1];\n", "st.shared.u32 [%r1], %r3;\n"])
+@pytest.mark.parametrize("ways", [1, 2, 4, 8, 16, 32])
+def test_an_n_way_bank_conflict_is_counted_as_n_passes(device, access, ways):
+    before, _ = shared_load(ways)
+    run = kernel(device, before + loop(access, 10))(3, 64, [np.uint64(0)] * 2)
+    assert run.counters["shared_passes"] == 3 * 2 * 10 * ways
+
+
 def test_all_lanes_reading_one_word_is_a_broadcast(device):
     before, load = shared_load(0)
     apart_before, apart = shared_load(1)
@@ -52,6 +61,7 @@ def test_a_unit_takes_an_instruction_every_initiation_interval(detail, initiatio
 
 
 @pytest.mark.parametrize("detail", [1, 2, 3])
-def test_a_warp_takes_as_many_cycles_as_a_narrow_simd_needs_for_32_lanes(detail):
-    device = gpu(BIG_ICACHE | {"core.detail": detail, "core.simd_width": 8})
-    assert step(device, "add.s32 %r1, %r1, 1;\n", threads=256) == pytest.approx(8 * 4, rel=0.05)
+@pytest.mark.parametrize(("width", "passes"), [(16, 2), (8, 4)])
+def test_a_warp_takes_as_many_cycles_as_a_narrow_simd_needs_for_32_lanes(detail, width, passes):
+    device = gpu(BIG_ICACHE | {"core.detail": detail, "core.simd_width": width})
+    assert step(device, "add.s32 %r1, %r1, 1;\n", threads=256) == pytest.approx(8 * passes, rel=0.05)

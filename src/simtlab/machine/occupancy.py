@@ -45,14 +45,15 @@ def occupancy(config: MachineConfig, program: Program, threads: int, shared_byte
         limits["shared memory"] = shared_there // shared_bytes
     needs = {
         "warps": (warps, config.core.max_warps),
-        "threads": (threads, config.core.max_threads),
+        "threads": (32 * warps, config.core.max_threads),
         "registers": (registers, config.core.registers),
         "shared memory": (shared_bytes, shared_there),
     }
     name = min(limits, key=lambda key: limits[key])
     if limits[name] < 1:
         wanted, there = needs[name]
-        raise LaunchError(f"a CTA of kernel '{program.name}' fits in no core of {config.name}: it needs {wanted} {name}, "
+        of = "bytes of shared memory" if name == "shared memory" else name
+        raise LaunchError(f"a CTA of kernel '{program.name}' fits in no core of {config.name}: it needs {wanted} {of}, "
                           f"a core has {there}, {wanted - there} too few")  # fmt: skip
     return Occupancy(min(limits[name], MAX_CTAS), name)
 

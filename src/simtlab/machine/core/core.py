@@ -6,14 +6,13 @@ While only the load/store unit has something to do, the rest of the core sleeps 
 import numpy as np
 
 from simtlab.compiled import call_hook, compiled
-from simtlab.machine.core.cta_slots import leave_if_drained, pause_beyond_limit
+from simtlab.machine.core.cta_slots import acknowledge, pause_beyond_limit
 from simtlab.machine.core.execution_units import dispatch, write_back
 from simtlab.machine.core.fetch import fetch, instructions_came
 from simtlab.machine.core.inflight import count_bits, next_planned
 from simtlab.machine.core.issue import issue
 from simtlab.machine.core.ldst import answered, is_stuck, line_came, serve
 from simtlab.machine.core.operand_collector import read_operands
-from simtlab.machine.core.scoreboard import bit_of
 from simtlab.machine.core.stall import DISPATCH, ISSUED, MATH_PIPE_THROTTLE, MIO_THROTTLE, NOT_SELECTED, REPLAY, count_cause
 from simtlab.machine.core.texture_unit import serve_textures, texels_came
 from simtlab.machine.fifo import pop
@@ -21,7 +20,7 @@ from simtlab.machine.memory.l1 import NOBODY, NONE, fill_constant, fill_line, re
 from simtlab.machine.request import Kind, end
 
 INSTRUCTION, CONSTANT, TEXTURE = int(Kind.INSTRUCTION), int(Kind.CONSTANT), int(Kind.TEXTURE)
-READ, WRITE, PREFETCH = int(Kind.READ), int(Kind.WRITE), int(Kind.PREFETCH)
+READ, WRITE, ATOMIC, PREFETCH = int(Kind.READ), int(Kind.WRITE), int(Kind.ATOMIC), int(Kind.PREFETCH)
 
 
 @compiled
@@ -147,6 +146,8 @@ def take_answer(gpu, core, requests):
             data_came(gpu, core, request)
         else:
             answered(gpu, core, request.token)
+            if request.kind == ATOMIC:
+                acknowledge(gpu, core, request.warp)
         count_trip(core, request, gpu.cycle)
     end(requests, number)
 
@@ -198,13 +199,3 @@ def count_trip(core, request, cycle):
     core.trip_l2 += request.answered - request.arrived - request.in_dram
     core.trip_dram += request.in_dram
     core.trip_reply += cycle - request.answered
-
-
-@compiled
-def acknowledge(gpu, core, w):
-    """A write has reached memory."""
-    slot = core.slots[w]
-    slot.stores -= 1
-    if slot.stores == 0:
-        core.membar = np.uint64(core.membar & ~bit_of(w))
-        leave_if_drained(gpu, core, w)

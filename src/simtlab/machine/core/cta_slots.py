@@ -110,6 +110,17 @@ def take_slot(core, kernel, w, k, c, warp):
 
 
 @compiled
+def acknowledge(gpu, core, w):
+    """A write (or an atomic) of a warp is where everybody sees it: a fence may wait for that, and a warp's end."""
+    slot = core.slots[w]
+    slot.stores -= 1
+    if slot.stores == 0:
+        core.membar = np.uint64(core.membar & ~bit_of(w))
+        core.quiet = 0
+        leave_if_drained(gpu, core, w)
+
+
+@compiled
 def leave_if_drained(gpu, core, w):
     """A warp that has ended gives its slot back once nothing of it is in flight."""
     if core.draining & bit_of(w) == 0:

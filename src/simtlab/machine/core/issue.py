@@ -200,6 +200,7 @@ def start(gpu, core, w, mask, ins, warp):
     op.state = COLLECTING
     if row.unit == LDST:
         coalesce(gpu, core, op, warp, ins, mask)
+        slot.stores += op.accesses if row.is_store or row.is_atomic else 0
     elif row.unit == TEX:
         take_place(core, number, gpu.kernel[slot.kernel].launch, warp, ins, mask)
     if core.detail == 1:

@@ -153,7 +153,7 @@ slot_t = record_t(
         ("unit", "i8"),  # that the head was last seen to want: the only set of `unit_of_head` the warp can be in
         ("in_flight", "i8"),  # instructions issued and not finished
         ("collecting", "i8"),  # … of them still reading operands
-        ("stores", "i8"),  # writes not acknowledged
+        ("stores", "i8"),  # writes and atomics issued and not acknowledged, by line
         ("reservations", "i8"),  # scoreboard entries in use
         ("age", "i8"),
         ("bloom", "u8"),  # bloomboard: registers being read, hashed

@@ -6,6 +6,7 @@ import numpy as np
 
 from simtlab.compiled import call_hook, compiled
 from simtlab.machine.bit_set import add as add_member
+from simtlab.machine.core.cta_slots import acknowledge
 from simtlab.machine.fifo import NOTHING, is_full, push
 from simtlab.machine.memory import mshr as table
 from simtlab.machine.memory.address_map import locate
@@ -242,7 +243,6 @@ def store_line(gpu, core, requests, number):
         core.l1_data_writes += 1
     elif way != NO_WAY and may_go(cache.line[way]):
         invalidate(cache, way)
-    core.slots[op.slot].stores += 1
     send(gpu, core, requests, WRITE, address, op.bytes[op.served], number, number)
     return NONE
 
@@ -267,6 +267,7 @@ def store_in_cache(gpu, core, requests, number, way):
     touch(cache, way)
     core.l1_lookups += 1
     core.l1_data_writes += 1
+    acknowledge(gpu, core, op.slot)
     return NONE
 
 
