@@ -31,7 +31,7 @@ def test_the_page_runs_as_it_stands_there(blocks, capsys):
     exec(compile(blocks[1], "write-a-policy.md", "exec"), {})
     cycles, ipc = capsys.readouterr().out.split()
     assert int(cycles) > 0
-    assert 0 < float(ipc) < 30  # 15 cores of 2 schedulers
+    assert 0 < float(ipc) < 30  # 15 cores with a scheduler each, and some room
 
 
 def test_the_counters_of_the_page_are_those_of_the_run(blocks, tmp_path, capsys):

@@ -37,10 +37,14 @@ def test_streaming_reads_on_gtx480_reach_85_percent_of_the_peak():
 
 
 def test_each_line_is_read_from_dram_once():
-    _, run, _ = stream("gtx480")
+    _, run, gpu = stream("gtx480")
     lines = 4 * WORDS // 128
     assert run.counters["l1_misses"] == lines
     assert lines <= run.counters["dram_reads"] <= lines + 16  # and the instructions
+    requests = run.counters["dram_reads"] + run.counters["dram_writes"]
+    assert sum(run.counters[f"dram_row_{found}"] for found in ("hits", "misses", "conflicts")) == requests
+    accesses = run.counters["dram_read_accesses"] + run.counters["dram_write_accesses"]
+    assert run.counters["dram_bus_cycles"] == accesses * gpu.machine.config.dram.burst_cycles
 
 
 def test_the_dram_of_caps_gives_its_peak_to_a_network_and_mshrs_that_ask_for_it():

@@ -100,6 +100,11 @@ COUNTERS = [
     Counter("dram_write_accesses", "bursts", "Column writes.", "channels", "write_accesses"),
     Counter("dram_activates", "commands", "Rows opened.", "channels", "activates"),
     Counter("dram_row_hits", "requests", "Requests that found their row open.", "channels", "row_hits"),
+    Counter("dram_row_misses", "requests", "Requests for which a closed bank was activated.", "channels", "row_misses"),
+    Counter("dram_row_conflicts", "requests", "Requests for which another row was closed first.", "channels", "row_conflicts"),
+    Counter("dram_precharges", "commands", "Rows closed.", "channels", "precharges"),
+    Counter("dram_turnarounds", "turns", "Changes between reading and writing.", "channels", "turnarounds"),
+    Counter("dram_bus_cycles", "DRAM cycles", "Cycles in which data moved on the bus of a channel.", "channels", "bus_cycles"),
     *(Counter(f"busy_{unit.name.lower()}", "unit cycles", f"Cycles the {unit.name} units were taken.", "cores", "unit_busy", unit)
       for unit in Unit if unit not in (Unit.CONTROL, Unit.LDST, Unit.TEX)),
     *(Counter(f"lanes_{name}", "lane operations", f"Lanes that took part: {what}.", "cores", "lanes", LANE_CLASSES.index(name))
