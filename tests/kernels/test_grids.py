@@ -3,15 +3,9 @@
 import numpy as np
 import pytest
 
-import simtlab as sl
 from tests.kernels.library import source
 
 GRADIENT = np.dtype([(side, "f4") for side in ("north", "south", "west", "east")])
-
-
-@pytest.fixture(scope="module")
-def gpu():
-    return sl.Gpu()
 
 
 @pytest.fixture(scope="module")

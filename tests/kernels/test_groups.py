@@ -3,13 +3,7 @@
 import numpy as np
 import pytest
 
-import simtlab as sl
 from tests.kernels.library import source
-
-
-@pytest.fixture(scope="module")
-def gpu():
-    return sl.Gpu()
 
 
 @pytest.fixture(scope="module")

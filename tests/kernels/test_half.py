@@ -3,15 +3,9 @@
 import numpy as np
 import pytest
 
-import simtlab as sl
 from tests.kernels.library import source
 
 N = 64
-
-
-@pytest.fixture(scope="module")
-def gpu():
-    return sl.Gpu()
 
 
 @pytest.fixture(scope="module")

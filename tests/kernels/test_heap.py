@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import simtlab as sl
-from tests.kernels.library import line_of, source
+from tests.kernels.library import line_of, new_gpu, source
 
 
 @pytest.fixture
 def gpu():
-    return sl.Gpu()
+    return new_gpu()
 
 
 @pytest.fixture

@@ -5,17 +5,11 @@ import math
 import numpy as np
 import pytest
 
-import simtlab as sl
 from tests.kernels.library import source
 
 POLYNOMIAL = np.dtype([("degree", "i1"), ("scale", "f8"), ("coefficient", "f4", 5), ("shift", "i2", 3)], align=True)
 SMALL = np.dtype([("a", "u1"), ("b", "u2")], align=True)
 TEMPLATES = ("scale<float, 1>", "scale<double, 3>", "deep::negate<int>", "deep::negate<long long>")
-
-
-@pytest.fixture(scope="module")
-def gpu():
-    return sl.Gpu()
 
 
 @pytest.fixture(scope="module")

@@ -5,15 +5,9 @@ import math
 import numpy as np
 import pytest
 
-import simtlab as sl
 from tests.kernels.library import source
 
 N = 400
-
-
-@pytest.fixture(scope="module")
-def gpu():
-    return sl.Gpu()
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,6 @@ from tests.kernels.library import source
 
 
 @pytest.fixture(scope="module")
-def gpu():
-    return sl.Gpu()
-
-
-@pytest.fixture(scope="module")
 def printing(gpu):
     return gpu.compile(source("printing"))
 

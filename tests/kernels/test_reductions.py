@@ -3,13 +3,7 @@
 import numpy as np
 import pytest
 
-import simtlab as sl
 from tests.kernels.library import source
-
-
-@pytest.fixture(scope="module")
-def gpu():
-    return sl.Gpu()
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +84,7 @@ def test_compaction_by_ballot_and_population_count(gpu, reductions):
     reductions["compact_odd"](4, 128, [gpu.array(values), 500, out, count])
     odd = values[values % 2 == 1]
     assert count[0] == len(odd)
-    np.testing.assert_array_equal(out[: len(odd)], odd)
+    np.testing.assert_array_equal(np.sort(out[: len(odd)]), np.sort(odd))  # warps come in any order
 
 
 def test_counting_keys_with_one_atomic_for_each_key_of_a_warp(gpu, reductions):

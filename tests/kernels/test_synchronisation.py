@@ -3,15 +3,9 @@
 import numpy as np
 import pytest
 
-import simtlab as sl
 from tests.kernels.library import source
 
 FAR = 0x7FFFFFFF
-
-
-@pytest.fixture(scope="module")
-def gpu():
-    return sl.Gpu()
 
 
 @pytest.fixture(scope="module")

@@ -2,10 +2,15 @@
 
 Where the order of warps decides a result (who comes first at an atomic), a kernel has no one right answer;
 such kernels are left out. About 90 s in all, of which the 300 programs take 30; the slow tests
-run all of them everywhere.
+run all programs and all kernels everywhere.
 """
 
+import json
+import os
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,9 +21,9 @@ from simtlab.policies.load import available
 from tests.execute import test_surfaces
 from tests.execute.recorded_images import surface_kernel, surfaces
 from tests.hardware.test_programs import BLOCKS, PROGRAMS, THREADS, WORDS, describe, recorded
-from tests.kernels import test_groups, test_heap, test_linear, test_memory, test_synchronisation
 from tests.kernels.library import source
 
+ROOT = Path(__file__).parents[2]
 MACHINE = "caps-gtx480"
 SAMPLE = range(0, PROGRAMS, 10)
 OTHERS = [name for name in presets() if name != MACHINE]
@@ -79,33 +84,30 @@ def timed():
     return sl.Gpu(MACHINE)
 
 
-KERNELS = [
-    (test_synchronisation, "test_a_lock_for_each_element"),
-    (test_synchronisation, "test_a_hundred_blocks_meet_five_times"),
-    (test_synchronisation, "test_shortest_paths_by_atomic_minimum"),
-    (test_synchronisation, "test_named_barriers_between_a_producer_and_consumers"),
-    (test_synchronisation, "test_warps_that_have_ended_no_longer_count_for_a_barrier"),
-    (test_memory, "test_vector_loads_and_stores"),
-    (test_memory, "test_local_arrays_indexed_by_data"),
-    (test_memory, "test_lanes_of_one_warp_follow_a_pointer_into_every_space"),
-    (test_groups, "test_tiles_of_eight_threads"),
-    (test_groups, "test_reduction_over_a_block"),
-    (test_linear, "test_lu_decomposition_in_blocks_of_16_threads"),
-]
+def check_kernels(**arguments) -> None:
+    """Run the tests of all kernels on another GPU than the functional one they are for."""
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "tests/kernels"]
+    environment = dict(os.environ, SIMTLAB_TEST_GPU=json.dumps(arguments))
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize(("module", "name"), KERNELS, ids=lambda part: part if isinstance(part, str) else "")
-def test_a_kernel_passes_its_own_test_on_the_machine(timed, module, name):
-    """Locks, a barrier of the whole grid, atomics, named barriers, vectors, local arrays, every space, shuffles."""
-    getattr(module, name)(timed, timed.compile(source(module.__name__.rpartition("test_")[2])))
+def test_all_kernels_pass_their_own_tests_on_the_machine():
+    """Locks, a barrier of the whole grid, atomics, named barriers, local arrays, every space, shuffles, printing, faults."""
+    check_kernels(machine=MACHINE)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", OTHERS)
-def test_every_kernel_passes_its_own_test_on_every_preset(preset):
-    gpu = sl.Gpu(preset)
-    for module, name in KERNELS:
-        getattr(module, name)(gpu, gpu.compile(source(module.__name__.rpartition("test_")[2])))
+def test_all_kernels_pass_their_own_tests_on_every_preset(preset):
+    check_kernels(machine=preset)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheduler", available("warp_scheduler"))
+@pytest.mark.parametrize("detail", [1, 2, 3])
+def test_all_kernels_pass_their_own_tests_under_every_scheduler_and_detail(scheduler, detail):
+    check_kernels(machine=MACHINE, warp_scheduler=scheduler, set={"core.detail": detail})
 
 
 def both(work) -> tuple:
@@ -180,10 +182,6 @@ def test_a_texture_fetch_takes_the_texture_caches_hit_latency():
     assert out[0] == 0
     assert run.cycles > 64 * gpu.machine.config.l1t.hit_latency_cycles
     assert run.counters["l1_accesses"] == 1  # the store
-
-
-def test_memory_from_device_malloc_can_be_used(timed):
-    test_heap.test_new_and_delete(timed, timed.compile(source("heap")))
 
 
 # Text and messages ----------------------------------------------------------------------------------------------------
