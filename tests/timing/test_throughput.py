@@ -65,3 +65,13 @@ def test_a_unit_takes_an_instruction_every_initiation_interval(detail, initiatio
 def test_a_warp_takes_as_many_cycles_as_a_narrow_simd_needs_for_32_lanes(detail, width, passes):
     device = gpu(BIG_ICACHE | {"core.detail": detail, "core.simd_width": width})
     assert step(device, "add.s32 %r1, %r1, 1;\n", threads=256) == pytest.approx(8 * passes, rel=0.05)
+
+
+@pytest.mark.parametrize("unit", ["sp", "int", "dp", "sfu", "tensor"])
+def test_an_operation_runs_on_the_unit_that_the_machine_gives_it(unit):
+    """Multiply-adds on any unit, one every three cycles, and each of them keeps that unit for three."""
+    changes = {"units.sp_mad.unit": unit, "units.sp_mad.initiation_cycles": 3, f"units.{unit}_units": 1}
+    device = gpu(BIG_ICACHE | changes)
+    assert step(device, "fma.rn.f32 %f1, %f1, %f1, %f1;\n", threads=512) == pytest.approx(16 * 3, rel=0.05)
+    run = kernel(device, "fma.rn.f32 %f1, %f1, %f1, %f1;\n" * 8)(1, 512, [device.zeros(1), device.zeros(1)])
+    assert run.counters[f"busy_{unit}"] == 3 * 8 * 16
