@@ -95,7 +95,7 @@ class Progress:
 
     changes: int
     finished: int
-    executed: list[int]
+    executed: list[int]  # none where stores or CTAs have changed
     since: int  # the cycle of the first look that found these stores and CTAs
 
 
@@ -217,12 +217,12 @@ class Machine:
     def _look_for_progress(self, launches: Sequence[Launch], seen: Progress) -> Progress:
         """Stop a run that can never end: warps that all repeat themselves, or a machine in which nothing moves."""
         gpu, cycle, kernels = self.records.gpu[0], self._cycle(), range(len(launches))
-        resident = {k: self._resident(k) for k in kernels}
         changes = sum(int(gpu.kernel[k].worker.changes) for k in kernels)
         finished = sum(int(gpu.kernel[k].finished_ctas) for k in kernels)
-        executed = [count for ctas in resident.values() for cta in ctas for count in executed_by_running(cta)]
         if (changes, finished) != (seen.changes, seen.finished):
-            return Progress(changes, finished, executed, cycle)
+            return Progress(changes, finished, [], cycle)
+        resident = {k: self._resident(k) for k in kernels}
+        executed = [count for ctas in resident.values() for cta in ctas for count in executed_by_running(cta)]
         looks = [look_for_cycles(cta, changes) for ctas in resident.values() for cta in ctas]
         if looks and all(looks) and all_went_on(executed, seen.executed):
             stuck = next(k for k in kernels if resident[k])
