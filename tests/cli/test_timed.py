@@ -105,6 +105,16 @@ def test_bandwidth_is_bytes_over_the_machines_own_time():
     assert timing()["dram_peak_bytes_per_second"] == pytest.approx(177.4e9, rel=1e-3)
 
 
+def test_utilisation_is_that_of_python_and_shown_where_there_is_any():
+    found = timing()["utilisation"]
+    assert found == launched(sl.Gpu("caps-gtx480")).utilisation
+    assert 0 < found["dram_bus"] < 1
+    assert found["sfu"] == 0
+    line = next(line for line in invoke(*TIMED).stdout.splitlines() if line.startswith("at work "))
+    assert f"dram bus {found['dram_bus']:.1%}" in line
+    assert "sfu" not in line
+
+
 def test_energy_is_that_of_python_by_component_and_in_all():
     run = launched(sl.Gpu("caps-gtx480"))
     found, total = timing()["energy_joules"], sum(run.energy.values())

@@ -106,7 +106,7 @@ LOCAL = ".reg .b32 %r<40>; .reg .b64 %d<40>; .local .align 4 .b8 l[64];"
 @pytest.mark.parametrize("write_global", ["write-through", "write-back"])
 @pytest.mark.parametrize(("write_local", "requests"), [("write-through", 2), ("write-evict", 2), ("write-back", 0)])
 def test_a_store_to_local_memory_leaves_the_core_unless_local_memory_is_written_back(write_local, requests, write_global):
-    device = gpu({"l1d.write_local": write_local, "l1d.write_global": write_global})
+    device = gpu({"l1d.write_local": write_local, "l1d.write_global": write_global, "l1d.write_allocate": True})
     body = "mov.u64 %d2, l;\nst.local.u32 [%d2], %r1;\nst.local.u32 [%d2+4], %r1;\n"
     found = kernel(device, body, LOCAL)(1, 32, [NOTHING] * 2).counters
     assert found["l2_writes"] == found["request_packets"] - found["l1i_misses"] == requests
@@ -115,7 +115,7 @@ def test_a_store_to_local_memory_leaves_the_core_unless_local_memory_is_written_
 @pytest.mark.parametrize("write_local", ["write-through", "write-back"])
 @pytest.mark.parametrize(("write_global", "requests"), [("write-through", 1), ("write-evict", 1), ("write-back", 0)])
 def test_a_store_to_global_memory_leaves_the_core_unless_global_memory_is_written_back(write_local, requests, write_global):
-    device = gpu({"l1d.write_local": write_local, "l1d.write_global": write_global})
+    device = gpu({"l1d.write_local": write_local, "l1d.write_global": write_global, "l1d.write_allocate": True})
     found = kernel(device, START + "st.global.u32 [%d1], %r1;\n")(1, 32, [device.zeros(32, "u4"), NOTHING]).counters
     assert found["l2_writes"] == found["request_packets"] - found["l1i_misses"] == requests
 
@@ -197,3 +197,18 @@ def test_a_fence_right_after_a_store_or_an_atomic_waits_for_it(before, detail):
     operation = {"st": "st.global.u32", "red": "red.global.add.u32"}[before]
     found = stalls(device, f"{START}{operation} [%d1], %r2;\nmembar.gl;\n", a=device.zeros(32, "u4"))
     assert found["membar"] > to_l2_and_back(device)
+
+
+@pytest.mark.parametrize("detail", [1, 2, 3])
+@pytest.mark.parametrize("ways", [1, 2])
+def test_warps_that_push_each_others_instructions_out_of_a_tiny_cache_all_come_to_their_end(detail, ways):
+    """Sixteen warps in sixteen pieces of code of two lines each, in a cache of two lines."""
+    device = gpu({"core.detail": detail, "l1i.bytes": 256, "l1i.ways": ways, "l1i.mshr_entries": 2})
+    ways_to_go = "".join(f"setp.eq.u32 %p1, %r1, {w};\n@%p1 bra PIECE{w};\n" for w in range(16))
+    pieces = "".join(
+        f"PIECE{w}: mov.u32 %r39, 3;\nAGAIN{w}: " + "add.u32 %r2, %r2, 1;\n" * 24
+        + f"sub.u32 %r39, %r39, 1;\nsetp.ne.u32 %p3, %r39, 0;\n@%p3 bra AGAIN{w};\nbra DONE;\n"
+        for w in range(16)
+    )  # fmt: skip
+    found = kernel(device, f"mov.u32 %r1, %tid.x;\nshr.u32 %r1, %r1, 5;\n{ways_to_go}{pieces}DONE:")(1, 512, [device.zeros(1)] * 2)
+    assert found.counters["l1i_misses"] >= 16 * 2 * 3

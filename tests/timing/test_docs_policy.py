@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import simtlab as sl
+from tests.timing.machines import kernel
 from tests.timing.test_accounting import launch
 
 ROOT = Path(__file__).parents[2]
@@ -32,6 +33,17 @@ def test_the_page_runs_as_it_stands_there(blocks, capsys):
     cycles, ipc = capsys.readouterr().out.split()
     assert int(cycles) > 0
     assert 0 < float(ipc) < 30  # 15 cores with a scheduler each, and some room
+
+
+def test_the_prefetcher_of_the_page_fetches_the_lines_after_those_that_miss(blocks, tmp_path):
+    (tmp_path / "mine.py").write_text(next(block for block in blocks if "def on_miss" in block))
+    one_by_one = "ld.param.u64 %d1, [a];\n" + "".join(
+        f"ld.global.u32 %r1, [%d1+{128 * line}];\nadd.u32 %r2, %r1, 1;\n" for line in range(8)
+    )
+    device = sl.Gpu("caps-gtx480", prefetcher="mine.py", warp_scheduler="gto")
+    found = kernel(device, one_by_one)(1, 32, [device.zeros(1024)] * 2).counters
+    # Lines 0, 2, 4, 6 miss and bring 1, 3, 5, 7 along, which the next load finds there or on their way.
+    assert (found["l1_misses"], found["prefetches_issued"], found["prefetches_used"]) == (4, 4, 4)
 
 
 def test_the_counters_of_the_page_are_those_of_the_run(blocks, tmp_path, capsys):

@@ -148,14 +148,61 @@ def test_a_write_leaves_its_line_or_takes_it_away(policy, hits, writes):
     assert found["l2_writes"] == writes
 
 
-@pytest.mark.parametrize(("policy", "hits"), [("write-through", 0), ("write-evict", 0), ("write-back", 1)])
-def test_only_write_back_takes_a_line_for_a_write_that_misses(policy, hits):
-    machine = gpu(SMALL | {"l1d.write_global": policy})
-    assert counted(machine, STORE + loads_in_turn(0), threads=1)["l1_hits"] == hits
+WHOLE_LINE = address(4) + "st.global.u32 [%d2], %r1;\nmembar.gl;\n"
+
+
+@pytest.mark.parametrize(
+    ("policy", "allocate", "hits", "writes"),
+    [
+        ("write-through", False, 0, 1),
+        ("write-through", True, 1, 1),
+        ("write-evict", False, 0, 1),
+        ("write-evict", True, 0, 1),
+        ("write-back", False, 0, 1),  # GPGPU-Sim's GTX 480 for local memory: a miss is written through
+        ("write-back", True, 1, 0),
+    ],
+)
+def test_a_write_that_misses_takes_a_line_where_it_may(policy, allocate, hits, writes):
+    """Store and load of one line: what the load finds, and what reached the L2."""
+    machine = gpu(SMALL | {"l1d.write_global": policy, "l1d.write_allocate": allocate})
+    found = counted(machine, WHOLE_LINE + loads_in_turn(0))
+    assert (found["l1_hits"], found["l1_misses"], found["l2_writes"]) == (hits, 1 - hits, writes)
+
+
+@pytest.mark.parametrize(("threads", "hits"), [(32, 4), (31, 3), (24, 3), (8, 1), (1, 0)])
+def test_a_write_through_keeps_the_sectors_it_writes_whole(threads, hits):
+    """As on an H200, where a load of a line that 32 lanes have just written takes 37 cycles and one of a line that fewer have
+    written goes to the L2. Of a part of a sector the hardware keeps the written bytes, the model nothing."""
+    sectors = {"l1d.write_global": "write-through", "l1d.write_allocate": True, "l1d.sector_bytes": 32}
+    store = f"setp.lt.u32 %p1, %r1, {threads};\n" + address(4) + "@%p1 st.global.u32 [%d2], %r1;\nmembar.gl;\n"
+    found = counted(gpu(SMALL | sectors), store + WORD)
+    assert (found["l1_hits"], found["l1_misses"], found["l2_writes"]) == (hits, 4 - hits, -(-threads // 8))
+
+
+def test_a_write_completes_a_line_with_its_sector():
+    """A line with its first sector there; the other three are written, then the whole line is read."""
+    sectors = {"l1d.write_global": "write-through", "l1d.write_allocate": True, "l1d.sector_bytes": 32}
+    store = "setp.ge.u32 %p1, %r1, 8;\n" + address(4) + "@%p1 st.global.u32 [%d2], %r1;\nmembar.gl;\n"
+    found = counted(gpu(SMALL | sectors), loads_in_turn(0) + store + WORD)
+    assert (found["l1_hits"], found["l1_misses"]) == (4, 1)
+
+
+def test_a_line_that_a_write_through_takes_sends_a_dirty_one_off():
+    """A local store leaves a dirty line; global stores to its set push it out."""
+    changes = {"l1d.write_local": "write-back", "l1d.write_allocate": True, "l1d.write_global": "write-through"}
+    machine = gpu(SMALL | changes | {"l1d.bytes": LINE, "l1d.ways": 1})
+    body = ".local .align 4 .b8 box[4];\nst.local.u32 [box], %r1;\n" + WHOLE_LINE
+    assert counted(machine, body)["l2_writes"] == 2
+
+
+def test_global_stores_skip_an_l1_that_is_for_local_memory_only():
+    changes = {"l1d.write_global": "write-back", "l1d.write_allocate": True, "l1d.bypass_global": True}
+    found = counted(gpu(SMALL | changes), WHOLE_LINE + loads_in_turn(0))
+    assert (found["l2_writes"], found["l1_hits"], found["l1_lookups"]) == (1, 0, 0)
 
 
 def test_a_dirty_line_goes_to_the_l2_when_it_is_pushed_out():
-    machine = gpu(SMALL | {"l1d.write_global": "write-back"})
+    machine = gpu(SMALL | {"l1d.write_global": "write-back", "l1d.write_allocate": True})
     sets = machine.machine.config.l1d.sets
     found = counted(machine, STORE + loads_in_turn(*(sets * k for k in range(1, 5))), threads=1)
     assert found["l2_writes"] == 1
@@ -289,7 +336,7 @@ def test_every_counter_moves():
     moved = {name for name, value in everything("caps-gtx480", changes).items() if value}
     moved |= {name for name, value in everything("v100", {"core.cores": 2}).items() if value}
     elsewhere = {"l2_write_backs", "dram_writes", "dram_write_accesses", "l1_fail_tag", "busy_tensor", "replays", "dual_issued"}
-    elsewhere |= {"l1t_hits", "l1t_misses"} | {name for name in NAMES if name.startswith(("prefetch", "lanes_"))}
+    elsewhere |= {"l1t_hits", "l1t_misses", "busy_tex"} | {name for name in NAMES if name.startswith(("prefetch", "lanes_"))}
     assert NAMES - moved <= elsewhere
 
 

@@ -27,7 +27,7 @@ CACHES = [
     ("L1 instruction", "l1i_hits", None, "l1i_misses"),
     ("L2", "l2_hits", "l2_hits_reserved", "l2_misses"),
 ]
-SMALLEST_SHARE = 0.0005  # of the energy, to be shown
+SMALLEST_SHARE = 0.0005  # of the energy, or of the time, to be shown
 FAILURES = [("tag", "l1_fail_tag"), ("MSHR", "l1_fail_mshr"), ("network", "l1_fail_network")]
 
 
@@ -70,6 +70,13 @@ class Timing:
         """Joules by component, largest first."""
         total = added([run.energy for _, run in self.runs])
         return dict(sorted(total.items(), key=lambda item: -item[1]))
+
+    @property
+    def utilisation(self) -> dict[str, float]:
+        """The share of its time that each part of the machine worked."""
+        from simtlab.machine.utilisation import utilisation
+
+        return utilisation(self.config, self.counters, self.cycles) if self.runs else {}
 
     @property
     def joules(self) -> float:
@@ -122,6 +129,7 @@ class Timing:
             "stalls": self.stalls,
             "stalls_by_scheduler": list(self._stalls_by_scheduler()),
             "stalls_by_line": list(self._stalls_by_line()),
+            "utilisation": self.utilisation,
             "energy_joules": self.energy,
             "mean_watts": ratio(self.joules, self.seconds),
             "counters": self._counters_explained(),
@@ -188,6 +196,8 @@ class Timing:
         yield "resident warps", f"{warps:.3g} of {self.config.core.max_warps} a core on average"
         if self.mean_load_latency is not None:
             yield "load latency", f"{self.mean_load_latency:,.0f} cycles on average"
+        at_work = [f"{part.replace('_', ' ')} {share:.1%}" for part, share in self.utilisation.items() if share >= SMALLEST_SHARE]
+        yield "at work", ", ".join(at_work) or "nothing"
 
     def _cache_rows(self) -> Iterator[list[str]]:
         for name, hit_counter, joined_counter, miss_counter in CACHES:

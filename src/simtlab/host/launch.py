@@ -70,6 +70,11 @@ class Run:
         """Joules by component; `docs/energy.md` says what they are made of."""
         return self._timing().energy
 
+    @property
+    def utilisation(self) -> dict[str, float]:
+        """The share of its time that each part of the machine was at work: units, networks, L2, DRAM bus."""
+        return self._timing().utilisation
+
 
 def launch(
     gpu: Gpu,

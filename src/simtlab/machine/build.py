@@ -7,8 +7,10 @@ import numpy as np
 
 from simtlab.execute.state import field_offset
 from simtlab.machine.config import MachineConfig
+from simtlab.machine.config.memory import Cache, SectoredCache
 from simtlab.machine.core import inflight
-from simtlab.machine.core.state import MAX_CTAS, Unit, WarProtection, core_t
+from simtlab.machine.core.state import Unit, WarProtection, core_t
+from simtlab.machine.limits import MAX_MSHRS
 from simtlab.machine.memory import address_map, cache, dram, mshr
 from simtlab.machine.memory.l1 import WritePolicy
 from simtlab.machine.network import network as net
@@ -21,7 +23,6 @@ WRITE_POLICIES = {
     "write-through": WritePolicy.WRITE_THROUGH,
     "write-evict": WritePolicy.WRITE_EVICT,
     "write-back": WritePolicy.WRITE_BACK,
-    "read-only": WritePolicy.WRITE_THROUGH,
 }
 WAR_MODES = {
     "in-order": WarProtection.IN_ORDER,
@@ -143,10 +144,15 @@ def _configure_core(core: Any, number: int, config: MachineConfig) -> None:
     core.inject.limit, core.responses.limit = config.l1d.miss_queue_entries, 1024
     for name in ("l1d", "l1i", "l1c", "l1t"):
         _configure_cache(core[name], getattr(config, name))
-    core.l1d.enabled = config.l1d.enabled
+    core.l1d.enabled, core.l1d.on_fill = config.l1d.enabled, config.l1d.allocate == "on-fill"
+    core.l1d.write_policy_global = WRITE_POLICIES[config.l1d.write_global]
+    core.l1d.write_policy_local = WRITE_POLICIES[config.l1d.write_local]
+    core.l1d.write_allocate = config.l1d.write_allocate
+    core.l1d.hit_latency, core.l1c.hit_latency = config.l1d.hit_latency_cycles, config.l1c.hit_latency_cycles
+    core.l1t.hit_latency = config.l1t.hit_latency_cycles
     core.prefetches.limit = config.l1d.prefetch_queue_entries
     core.rereads.limit, core.fragments.limit = 256, config.l1t.fifo_entries
-    core.cta_slots = min(config.core.max_ctas, MAX_CTAS)
+    core.cta_slots = config.core.max_ctas
     core.mshr.entries, core.mshr.merges = config.l1d.mshr_entries, config.l1d.mshr_merges
     core.mshr_constant.entries, core.mshr_constant.merges = config.l1c.mshr_entries, config.l1c.mshr_merges
     mshr.reset(core.mshr)
@@ -158,10 +164,10 @@ def _configure_units(core: Any, config: MachineConfig) -> None:
     units = config.units
     counts = {
         Unit.SP: units.sp_units, Unit.INT: units.int_units, Unit.DP: units.dp_units, Unit.SFU: units.sfu_units,
-        Unit.TENSOR: units.tensor_units, Unit.LDST: units.ldst_units,
+        Unit.TENSOR: units.tensor_units,
     }  # fmt: skip
     for unit, count in counts.items():
-        core.unit_copies[unit] = max(1, -(-count // config.core.sub_cores)) if count else 0
+        core.unit_copies[unit] = count // config.core.sub_cores
     pools = {Unit.SFU: SFU_POOL, Unit.LDST: MEMORY_POOL, Unit.TEX: MEMORY_POOL}
     for unit in Unit:
         core.pool_of_unit[unit] = pools.get(unit, SP_POOL)
@@ -180,17 +186,14 @@ def _configure_collectors(core: Any, config: MachineConfig) -> None:
     core.collectors = number
 
 
-def _configure_cache(record: Any, section: Any) -> None:
+def _configure_cache(record: Any, section: Cache) -> None:
     record.enabled = 1
     record.sets, record.ways = section.sets, section.ways
-    record.line_bytes, record.sector_bytes = section.line_bytes, section.sector_bytes
-    record.line_shift, record.sector_shift = section.line_bytes.bit_length() - 1, section.sector_bytes.bit_length() - 1
+    sector_bytes = section.sector_bytes if isinstance(section, SectoredCache) else section.line_bytes
+    record.line_bytes, record.sector_bytes = section.line_bytes, sector_bytes
+    record.line_shift, record.sector_shift = section.line_bytes.bit_length() - 1, sector_bytes.bit_length() - 1
     record.set_shift = section.sets.bit_length() - 1
     record.hashed, record.fifo = section.index == "hashed", section.replacement == "fifo"
-    record.on_fill = section.allocate == "on-fill"
-    record.write_policy_global = WRITE_POLICIES[section.write_global]
-    record.write_policy_local = WRITE_POLICIES[section.write_local]
-    record.write_allocate, record.hit_latency = section.write_allocate, section.hit_latency_cycles
     cache.forget_all(record)
 
 
@@ -201,8 +204,9 @@ def _configure_slice(record: Any, number: int, config: MachineConfig) -> None:
     record.input.limit = config.l2.input_queue_entries + config.l2.latency_cycles
     record.output.limit = config.l2.output_queue_entries + config.l2.hit_latency_cycles
     record.to_dram.limit = max(2, config.l2.dram_queue_entries) + config.dram.latency_cycles
-    record.fills.limit = 256
+    record.fills.limit = MAX_MSHRS
     _configure_cache(record.cache, config.l2)
+    record.cache.hit_latency = config.l2.hit_latency_cycles
     record.cache.slices = config.l2.slices
     record.cache.interleave_shift = config.address_map.slice_interleave_bytes.bit_length() - 1
     record.mshr.entries, record.mshr.merges = config.l2.mshr_entries, config.l2.mshr_merges

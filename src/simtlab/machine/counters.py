@@ -8,7 +8,8 @@ import numpy as np
 from simtlab.compiled import compiled, load_i64
 from simtlab.machine.build import Records
 from simtlab.machine.config.energy import LANES
-from simtlab.machine.core.state import LANE_CLASSES, MAX_SCHEDULERS, N_STALLS, Stall, Unit
+from simtlab.machine.core.state import LANE_CLASSES, N_STALLS, Stall, Unit
+from simtlab.machine.limits import MAX_SCHEDULERS
 from simtlab.machine.network.network import NetworkKind
 
 NETWORKS = {"requests": 0, "replies": 1}
@@ -106,7 +107,9 @@ COUNTERS = [
     Counter("dram_turnarounds", "turns", "Changes between reading and writing.", "channels", "turnarounds"),
     Counter("dram_bus_cycles", "DRAM cycles", "Cycles in which data moved on the bus of a channel.", "channels", "bus_cycles"),
     *(Counter(f"busy_{unit.name.lower()}", "unit cycles", f"Cycles the {unit.name} units were taken.", "cores", "unit_busy", unit)
-      for unit in Unit if unit not in (Unit.CONTROL, Unit.LDST, Unit.TEX)),
+      for unit in (Unit.SP, Unit.INT, Unit.DP, Unit.SFU, Unit.TENSOR)),
+    Counter("busy_ldst", "unit cycles", "Cycles the load/store units made an access or a pass.", "cores", "unit_busy", Unit.LDST),
+    Counter("busy_tex", "unit cycles", "Cycles the texture units looked up a line.", "cores", "unit_busy", Unit.TEX),
     *(Counter(f"lanes_{name}", "lane operations", f"Lanes that took part: {what}.", "cores", "lanes", LANE_CLASSES.index(name))
       for name, what in LANES.items()),
 ]  # fmt: skip

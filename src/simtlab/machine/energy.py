@@ -15,8 +15,8 @@ from simtlab.policies.load import Policy
 
 # In the order they are shown in. Arithmetic goes to the physical unit that executes it.
 COMPONENTS = (
-    "front_end", "register_file", *PHYSICAL_UNITS, "shared_memory", "l1_data", "l1_constant", "texture", "network", "l2", "dram",
-    "static", "policies",
+    "front_end", "register_file", *PHYSICAL_UNITS, "ldst", "shared_memory", "l1_data", "l1_constant", "texture", "network", "l2",
+    "dram", "static", "policies",
 )  # fmt: skip
 UNSCALED = ("network", "dram")  # wires and DRAM do not shrink as logic and SRAM do: their figures are for the node as it is
 PICO = 1e-12

@@ -23,6 +23,7 @@ from simtlab.machine.intervals import Intervals
 from simtlab.machine.kernels import Launch, Prepared, Programs, prepare
 from simtlab.machine.occupancy import Occupancy, occupancy
 from simtlab.machine.state import MAX_KERNELS
+from simtlab.machine.utilisation import utilisation
 from simtlab.machine.who_waits import who_waits
 from simtlab.policies.attach import attach
 from simtlab.policies.choice import PolicyChoice, read_choice
@@ -50,6 +51,7 @@ class TimedRun:
     occupancy: Occupancy
     stalls_by_instruction: np.ndarray = field(repr=False)  # a row for each instruction, a column for each cause
     energy: dict[str, float]  # joules by component, see machine/energy.py
+    utilisation: dict[str, float]  # the share of its time each part worked, see machine/utilisation.py
     stalls_by_scheduler: np.ndarray = field(repr=False)  # cycles by core, scheduler and cause, in the order of `stalls`
 
     @property
@@ -256,7 +258,8 @@ class Machine:
         by_scheduler = (self.records.cores["n_stall"] - before.stalls)[:, : self.config.issue.schedulers]
         causes = {cause.name.lower(): counters.pop(f"stall_{cause.name.lower()}") for cause in Stall}
         spans = [self._span(k, alone=len(prepared.fits) == 1) for k in range(len(prepared.fits))]
-        joules = self._energy(counters, max(end for _, end in spans) - min(start for start, _ in spans) + 1)
+        cycles = max(end for _, end in spans) - min(start for start, _ in spans) + 1
+        spent = self._energy(counters, cycles), utilisation(self.config, counters, cycles)
         for slot, policy in self.policies.items():
             counters |= counted(policy, self._own[slot])  # from zero at each launch
         runs = []
@@ -264,7 +267,7 @@ class Machine:
             kernel, (start, end) = gpu.kernel[k], spans[k]
             took = end - start + 1, int(gpu.cycle) - first
             issued = int(kernel.issued), int(kernel.issued_threads)
-            runs.append(TimedRun(*took, *issued, causes, counters, fits, counts, joules, by_scheduler))
+            runs.append(TimedRun(*took, *issued, causes, counters, fits, counts, *spent, by_scheduler))
         return runs
 
     def _span(self, k: int, alone: bool) -> tuple[int, int]:

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from simtlab.errors import LaunchError
 from simtlab.machine.config import MachineConfig
-from simtlab.machine.core.state import MAX_CTAS
 from simtlab.program.program import Program
 
 
@@ -55,7 +54,7 @@ def occupancy(config: MachineConfig, program: Program, threads: int, shared_byte
         of = "bytes of shared memory" if name == "shared memory" else name
         raise LaunchError(f"a CTA of kernel '{program.name}' fits in no core of {config.name}: it needs {wanted} {of}, "
                           f"a core has {there}, {wanted - there} too few")  # fmt: skip
-    return Occupancy(min(limits[name], MAX_CTAS), name)
+    return Occupancy(limits[name], name)
 
 
 def split(config: MachineConfig, wanted: int) -> tuple[int, int]:

@@ -4,17 +4,15 @@ import numpy as np
 
 from simtlab.execute.state import launch_t, worker_t
 from simtlab.machine.bit_set import bit_set_t
-from simtlab.machine.config.network import MAX_DATA_BYTES
 from simtlab.machine.core.shared_memory import bank_conflict_t
 from simtlab.machine.fifo import fifo_t
 from simtlab.machine.hooks import hooks_t
-from simtlab.machine.memory.address_map import MAX_SLICES, address_map_t
+from simtlab.machine.limits import MAX_CORES, MAX_DATA_BYTES, MAX_L2_LINES, MAX_MSHRS, MAX_PORTS, MAX_SLICE_QUEUE
+from simtlab.machine.memory.address_map import address_map_t
 from simtlab.machine.memory.cache import cache_t
 from simtlab.machine.memory.mshr import mshr_t
 from simtlab.machine.record import record_t
 
-MAX_CORES = 256
-MAX_L2_LINES = 8192
 MAX_KERNELS = 64  # launches that one run can hold, in any number of streams
 NO_KERNEL = -1
 
@@ -97,9 +95,9 @@ gpu_t = record_t(
         ("waiting", "i8", (MAX_CORES,)),  # per cluster: the same of all its cores
         ("senders", bit_set_t(MAX_CORES)),  # the clusters with any
         ("inject_turn", "i8", (MAX_CORES,)),  # per cluster: whose turn it is
-        ("slice_wake", "i8", (MAX_SLICES,)),  # the next L2 cycle each slice can do something
-        ("reply_ready", "i8", (MAX_SLICES,)),  # the L2 cycle from which its oldest answer can leave, or FAR_FUTURE
-        ("channel_wake", "i8", (MAX_SLICES,)),  # the next DRAM cycle each channel can do something
+        ("slice_wake", "i8", (MAX_PORTS,)),  # the next L2 cycle each slice can do something
+        ("reply_ready", "i8", (MAX_PORTS,)),  # the L2 cycle from which its oldest answer can leave, or FAR_FUTURE
+        ("channel_wake", "i8", (MAX_PORTS,)),  # the next DRAM cycle each channel can do something
         ("flits", "i2", (MAX_DATA_BYTES + 1,)),  # of a packet, by its bytes of data
         ("map", address_map_t),
         ("conflicts", bank_conflict_t),
@@ -115,10 +113,10 @@ slice_t = record_t(
         ("blocked", "i8"),  # … and what its oldest request waited for then, a Block
         ("refused", "i8"),  # the memory controller had no room for it
         ("filling", "i8"),  # MSHR entry whose waiters are being answered, or -1
-        ("input", fifo_t(1024)),
-        ("output", fifo_t(1024)),
-        ("to_dram", fifo_t(1024)),
-        ("fills", fifo_t(256)),
+        ("input", fifo_t(2 * MAX_SLICE_QUEUE)),  # a queue and the pipe in front of it
+        ("output", fifo_t(2 * MAX_SLICE_QUEUE)),
+        ("to_dram", fifo_t(2 * MAX_SLICE_QUEUE)),
+        ("fills", fifo_t(MAX_MSHRS)),
         ("cache", cache_t(MAX_L2_LINES)),
         ("mshr", mshr_t),
         ("accesses", "i8"),

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from simtlab.machine.build import Records
-from simtlab.machine.core.state import MAX_SCHEDULERS
+from simtlab.machine.limits import MAX_SCHEDULERS
 from simtlab.policies.load import Policy
 
 

@@ -19,8 +19,9 @@ from numba import cfunc, types
 from simtlab.compiled import HOOK_C, MACHINE_SOURCES, UNCOMPILED, cache_in
 from simtlab.errors import ConfigError
 from simtlab.execute.state import warp_t
-from simtlab.machine.core.state import MAX_SCHEDULERS, core_t
+from simtlab.machine.core.state import core_t
 from simtlab.machine.hooks import SLOTS
+from simtlab.machine.limits import MAX_SCHEDULERS
 from simtlab.machine.memory.cache import line_t
 from simtlab.machine.memory.dram import channel_t
 from simtlab.machine.network.contest import contest_t

@@ -3,9 +3,19 @@
 from dataclasses import dataclass, fields
 
 from simtlab.machine.config.keys import choice, count, flag, real, splits
+from simtlab.machine.limits import (
+    MAX_COLLECTORS,
+    MAX_CORES,
+    MAX_CTAS,
+    MAX_LATENCY,
+    MAX_REGISTER_BANKS,
+    MAX_SCHEDULERS,
+    MAX_SHARED_BANKS,
+    MAX_SUB_CORES,
+    MAX_WARPS,
+)
 
-PHYSICAL_UNITS = ("sp", "int", "dp", "sfu", "ldst", "tensor")
-MAX_COLLECTORS = 64  # of a core
+PHYSICAL_UNITS = ("sp", "int", "dp", "sfu", "tensor")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,11 +32,11 @@ class Clocks:
 class Core:
     """How many cores there are and how much work one of them holds."""
 
-    cores: int = count("cores", "cores of the GPU", high=256)
+    cores: int = count("cores", "cores of the GPU", high=MAX_CORES)
     cores_per_cluster: int = count("cores", "cores that share one network port", high=16, default=1)
-    max_warps: int = count("warps", "warps resident in a core", high=64)
-    max_threads: int = count("threads", "threads resident in a core", high=2048)
-    max_ctas: int = count("CTAs", "CTAs resident in a core", high=32)
+    max_warps: int = count("warps", "warps resident in a core", high=MAX_WARPS)
+    max_threads: int = count("threads", "threads resident in a core", high=32 * MAX_WARPS)
+    max_ctas: int = count("CTAs", "CTAs resident in a core", high=MAX_CTAS)
     registers: int = count("32-bit registers", "registers of a core")
     register_allocation_unit: int = count("registers", "a warp's registers are allocated in multiples of this", default=64)
     warp_size: int = count("threads", "threads of a warp", low=32, high=32, default=32)
@@ -40,14 +50,16 @@ class Core:
         "scoreboard, 3 adds operand collection",
         high=3, default=3,
     )  # fmt: skip
-    sub_cores: int = count("sub-cores", "parts of a core, each with its own schedulers, registers and units", high=4, default=1)
+    sub_cores: int = count(
+        "sub-cores", "parts of a core, each with its own schedulers, registers and units", high=MAX_SUB_CORES, default=1
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Issue:
     """The front end: fetch, instruction buffers, scoreboard, schedulers."""
 
-    schedulers: int = count("schedulers", "warp schedulers of a core", high=4)
+    schedulers: int = count("schedulers", "warp schedulers of a core", high=MAX_SCHEDULERS)
     dual_issue: bool = flag("a scheduler may issue two independent instructions of a warp in one cycle", default=False)
     replay: bool = flag("each further pass of a memory instruction (conflicts, lines) takes an issue slot", default=False)
     instruction_buffer_entries: int = count("instructions", "decoded instructions held for each warp", high=16)
@@ -65,11 +77,11 @@ class Issue:
 class RegisterFile:
     """Banks and the operand collectors that gather sources from them."""
 
-    banks: int = count("banks", "register banks of a core, each with one read port", high=32)
-    collectors_sp: int = count("collectors", "operand collectors in front of the sp, int and dp units", low=0, high=64)
-    collectors_sfu: int = count("collectors", "operand collectors in front of the sfu units", low=0, high=64)
-    collectors_mem: int = count("collectors", "operand collectors in front of the ldst unit", low=0, high=64)
-    collectors_generic: int = count("collectors", "operand collectors any instruction may take", low=0, high=64)
+    banks: int = count("banks", "register banks of a core, each with one read port", high=MAX_REGISTER_BANKS)
+    collectors_sp: int = count("collectors", "operand collectors in front of the sp, int and dp units", low=0, high=MAX_COLLECTORS)
+    collectors_sfu: int = count("collectors", "operand collectors in front of the sfu units", low=0, high=MAX_COLLECTORS)
+    collectors_mem: int = count("collectors", "operand collectors in front of the ldst unit", low=0, high=MAX_COLLECTORS)
+    collectors_generic: int = count("collectors", "operand collectors any instruction may take", low=0, high=MAX_COLLECTORS)
     layout: str = choice("bank of register r in warp w: r, or r + w (mod banks)", "naive", "swizzled", default="swizzled")
     war_protection: str = choice(
         "how a later write is kept from overtaking an earlier read of the same register",
@@ -86,8 +98,8 @@ class Operation:
     """How one class of operations runs."""
 
     unit: str = choice("physical unit that executes it; sp where the core has none of these", *PHYSICAL_UNITS)
-    latency_cycles: int = count("core cycles", "from entering the unit to a result that a dependant may read", high=1000)
-    initiation_cycles: int = count("core cycles", "from one warp entering the unit to the next", high=1000, default=1)
+    latency_cycles: int = count("core cycles", "from entering the unit to a result that a dependant may read", high=MAX_LATENCY)
+    initiation_cycles: int = count("core cycles", "from one warp entering the unit to the next", high=MAX_LATENCY, default=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +110,6 @@ class Units:
     int_units: int = count("units", "integer units of a core; 0: integer operations run on sp", low=0, high=16)
     dp_units: int = count("units", "double-precision units of a core; 0: their operations run on sp", low=0, high=16)
     sfu_units: int = count("units", "special-function units of a core; 0: their operations run on sp", low=0, high=16)
-    ldst_units: int = count("units", "load/store units of a core", high=16)
     tensor_units: int = count("units", "tensor units of a core; 0: their operations run on sp", low=0, high=16)
     int_add: Operation
     int_max: Operation
@@ -144,9 +155,9 @@ class SharedMemory:
     """Scratchpad memory of a core."""
 
     bytes: int = count("bytes", "shared memory of a core", low=0)
-    banks: int = count("banks", "banks that answer in one cycle", high=64, power_of_two=True)
+    banks: int = count("banks", "banks that answer in one cycle", high=MAX_SHARED_BANKS, power_of_two=True)
     bank_bytes: int = count("bytes", "width of a bank", low=4, high=16, power_of_two=True)
-    latency_cycles: int = count("core cycles", "from access to data when no two lanes conflict", high=4096)
+    latency_cycles: int = count("core cycles", "from access to data when no two lanes conflict", high=MAX_LATENCY)
     shares_l1: bool = flag("shared memory and the L1 data cache are parts of one memory", default=False)
     splits: tuple[tuple[int, int], ...] = splits("the parts that memory may be divided into (shares_l1)")
     split: str = choice(

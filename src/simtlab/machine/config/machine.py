@@ -9,7 +9,7 @@ from simtlab.errors import ConfigError
 from simtlab.machine.config.core import Clocks, Core, Issue, RegisterFile, SharedMemory, Units
 from simtlab.machine.config.energy import Energy
 from simtlab.machine.config.keys import Text
-from simtlab.machine.config.memory import AddressMap, Cache, DataCache, Dram, L2Cache, TextureCache
+from simtlab.machine.config.memory import AddressMap, ConstantCache, DataCache, Dram, InstructionCache, L2Cache, TextureCache
 from simtlab.machine.config.network import Network, Policies
 
 
@@ -25,8 +25,8 @@ class MachineConfig:
     units: Units
     shared_memory: SharedMemory
     l1d: DataCache
-    l1i: Cache
-    l1c: Cache
+    l1i: InstructionCache
+    l1c: ConstantCache
     l1t: TextureCache
     network: Network
     l2: L2Cache

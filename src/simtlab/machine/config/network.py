@@ -3,9 +3,7 @@
 from dataclasses import dataclass
 
 from simtlab.machine.config.keys import choice, count, text
-
-MAX_DATA_BYTES = 256  # of a packet
-MAX_PORTS = 160  # of a network: clusters of cores, and slices of the L2
+from simtlab.machine.limits import MAX_BUFFER_FLITS, MAX_CHANNEL_CYCLES, MAX_EJECTION_FLITS, MAX_VCS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -13,13 +11,13 @@ class Network:
     """Two networks of this kind, one for requests and one for replies."""
 
     kind: str = choice("topology; ideal delivers after channel_latency_cycles and never blocks", "crossbar", "mesh", "ideal")
-    flit_bytes: int = count("bytes", "a flit: what a channel moves in one cycle", high=256)
-    virtual_channels: int = count("channels", "virtual channels of an input port", high=4)
-    buffer_flits: int = count("flits", "buffer of a virtual channel", high=4096)
-    ejection_flits: int = count("flits", "buffer where a packet leaves the network", high=4096)
+    flit_bytes: int = count("bytes", "a flit: what a channel moves in one cycle", low=8, high=256)
+    virtual_channels: int = count("channels", "virtual channels of an input port", high=MAX_VCS)
+    buffer_flits: int = count("flits", "buffer of a virtual channel", high=MAX_BUFFER_FLITS)
+    ejection_flits: int = count("flits", "buffer where a packet leaves the network", high=MAX_EJECTION_FLITS)
     routing_delay_cycles: int = count("network cycles", "route computation of a packet's head at each router", low=1, high=64)
-    channel_latency_cycles: int = count("network cycles", "a flit's way along one channel", high=1024)
-    input_speedup: int = count("flits", "flits an input port may send into the switch in one cycle", high=4)
+    channel_latency_cycles: int = count("network cycles", "a flit's way along one channel", high=MAX_CHANNEL_CYCLES)
+    input_speedup: int = count("flits", "flits an input port may send into the switch in one cycle", high=MAX_VCS)
     header_bytes: int = count("bytes", "what a packet carries besides data", low=0, high=64)
     mesh_width: int = count("nodes", "columns (kind = mesh)", low=0, high=32, default=0)
     mesh_height: int = count("nodes", "rows (kind = mesh)", low=0, high=32, default=0)

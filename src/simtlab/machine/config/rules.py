@@ -3,9 +3,18 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from simtlab.machine.config.core import MAX_COLLECTORS
-from simtlab.machine.config.memory import Cache
-from simtlab.machine.config.network import MAX_DATA_BYTES, MAX_PORTS
+from simtlab.machine.config.core import PHYSICAL_UNITS
+from simtlab.machine.config.memory import Cache, SectoredCache
+from simtlab.machine.limits import (
+    MAX_COLLECTORS,
+    MAX_COPIES,
+    MAX_L1_LINES,
+    MAX_L2_LINES,
+    MAX_PACKET_FLITS,
+    MAX_PORTS,
+    MAX_ROUTERS,
+    MAX_WAITERS,
+)
 
 if TYPE_CHECKING:
     from simtlab.machine.config.machine import MachineConfig
@@ -30,8 +39,6 @@ def _core_rules(config: "MachineConfig") -> Broken:
     core = config.core
     if config.clusters > MAX_PORTS:
         yield "core.cores", core.cores, f"they are {config.clusters} clusters, and the network has at most {MAX_PORTS} ports"
-    if config.l2.slices > MAX_PORTS:
-        yield "l2.slices", config.l2.slices, f"the network has at most {MAX_PORTS} ports"
     if core.cores % core.cores_per_cluster:
         yield "core.cores", core.cores, f"it must be a multiple of core.cores_per_cluster ({core.cores_per_cluster})"
     if core.max_threads > core.max_warps * core.warp_size:
@@ -50,10 +57,12 @@ def _issue_rules(config: "MachineConfig") -> Broken:
         yield "issue.schedulers", schedulers, f"it must be a multiple of core.sub_cores ({sub_cores})"
     if banks % sub_cores:
         yield "register_file.banks", banks, f"it must be a multiple of core.sub_cores ({sub_cores})"
-    for unit in ("sp", "int", "dp", "sfu", "tensor"):
+    for unit in PHYSICAL_UNITS:
         number = config.units.number_of(unit)
         if number % sub_cores:
             yield f"units.{unit}_units", number, f"it must be a multiple of core.sub_cores ({sub_cores})"
+        elif number > MAX_COPIES * sub_cores:
+            yield f"units.{unit}_units", number, f"at most {MAX_COPIES} in each of {sub_cores} sub-cores"
     file = config.register_file
     if not file.collectors_generic:
         for part in ("sp", "sfu", "mem"):
@@ -72,24 +81,24 @@ def _issue_rules(config: "MachineConfig") -> Broken:
 
 def _cache_rules(config: "MachineConfig") -> Broken:
     for name in ("l1d", "l1i", "l1c", "l1t", "l2"):
-        yield from _one_cache(name, getattr(config, name))
-    for name in ("l1i", "l1c", "l1t"):
-        cache: Cache = getattr(config, name)
-        for key in ("write_global", "write_local"):
-            if getattr(cache, key) != "read-only":
-                yield f"{name}.{key}", f'"{getattr(cache, key)}"', 'only "read-only" is allowed in this cache'
-    for name in ("l1d", "l2"):
-        for key in ("write_global", "write_local"):
-            if getattr(getattr(config, name), key) == "read-only":
-                yield f"{name}.{key}", '"read-only"', "allowed is one of write-through, write-back, write-evict"
+        yield from _geometry(name, getattr(config, name))
+    for name, sectored in {"l1d": config.l1d, "l2": config.l2}.items():
+        yield from _sectors(name, sectored)
+    for name in ("l1d", "l1c", "l2"):
+        entries, merges = getattr(config, name).mshr_entries, getattr(config, name).mshr_merges
+        if entries * merges > MAX_WAITERS:
+            yield f"{name}.mshr_merges", merges, f"times {name}.mshr_entries ({entries}) it may be at most {MAX_WAITERS}"
     if config.l2.line_bytes % config.l1d.sector_bytes:
         allowed = f"a sector of the L1 must fit in a line of the L2 ({config.l2.line_bytes})"
         yield "l1d.sector_bytes", config.l1d.sector_bytes, allowed
 
 
-def _one_cache(name: str, cache: Cache) -> Broken:
+def _sectors(name: str, cache: SectoredCache) -> Broken:
     if cache.line_bytes % cache.sector_bytes:
         yield f"{name}.sector_bytes", cache.sector_bytes, f"it must divide {name}.line_bytes ({cache.line_bytes})"
+
+
+def _geometry(name: str, cache: Cache) -> Broken:
     a_way = cache.line_bytes * cache.ways
     if cache.bytes % a_way:
         allowed = f"it must be a multiple of {name}.line_bytes * {name}.ways ({cache.line_bytes} * {cache.ways} = {a_way})"
@@ -97,6 +106,10 @@ def _one_cache(name: str, cache: Cache) -> Broken:
     elif cache.sets & (cache.sets - 1):
         geometry = f"{cache.sets} sets of {cache.ways} lines of {cache.line_bytes} bytes"
         allowed = f"it makes {geometry}, and the sets must be a power of two"
+        yield f"{name}.bytes", cache.bytes, allowed
+    most = MAX_L2_LINES if name == "l2" else MAX_L1_LINES
+    if cache.lines > most:
+        allowed = f"it makes {cache.lines} lines of {name}.line_bytes ({cache.line_bytes}), and there may be {most}"
         yield f"{name}.bytes", cache.bytes, allowed
 
 
@@ -107,6 +120,10 @@ def _shared_memory_rules(config: "MachineConfig") -> Broken:
         given = f"with l1d.bytes = {config.l1d.bytes} it is not one of shared_memory.splits (L1:shared)"
         allowed = f"{given}: {splits}; shared_memory.shares_l1 = false lifts this"
         yield "shared_memory.bytes", shared.bytes, allowed
+    a_way, most = config.l1d.line_bytes * config.l1d.sets, MAX_L1_LINES * config.l1d.line_bytes
+    for part, _ in shared.splits if shared.shares_l1 and shared.split == "at-launch" else ():
+        if part % a_way or not 0 < part <= most:
+            yield "shared_memory.splits", part, f"an L1 part is a multiple of {a_way} bytes (a way of all its sets), up to {most}"
 
 
 def _network_rules(config: "MachineConfig") -> Broken:
@@ -114,8 +131,9 @@ def _network_rules(config: "MachineConfig") -> Broken:
     longest = max(("l1d", "l1i", "l1c", "l1t", "l2"), key=lambda name: getattr(config, name).line_bytes)
     line_bytes = getattr(config, longest).line_bytes
     flits = -(-(network.header_bytes + line_bytes) // network.flit_bytes)
-    if line_bytes > MAX_DATA_BYTES:
-        yield f"{longest}.line_bytes", line_bytes, f"the network's packets carry at most {MAX_DATA_BYTES} bytes of data"
+    if flits > MAX_PACKET_FLITS:
+        allowed = f"it cuts a packet with a line of {longest} into {flits} flits, and there may be {MAX_PACKET_FLITS}"
+        yield "network.flit_bytes", network.flit_bytes, allowed
     elif flits > network.ejection_flits:
         allowed = f"a packet with a line of {longest} has {flits} flits, and a destination must hold it whole"
         yield "network.ejection_flits", network.ejection_flits, allowed
@@ -124,6 +142,9 @@ def _network_rules(config: "MachineConfig") -> Broken:
         if nodes < ports:
             needed = f"{config.clusters} clusters and {config.l2.slices} slices need {ports} nodes"
             allowed = f"mesh_width * mesh_height is {nodes}, but {needed}"
+            yield "network.mesh_width", network.mesh_width, allowed
+        elif nodes > MAX_ROUTERS:
+            allowed = f"mesh_width * mesh_height is {nodes}, and there may be {MAX_ROUTERS}"
             yield "network.mesh_width", network.mesh_width, allowed
     if config.l2.slices != config.dram.channels * config.l2.slices_per_channel:
         product = f"{config.dram.channels} * {config.l2.slices_per_channel}"
@@ -136,6 +157,9 @@ def _network_rules(config: "MachineConfig") -> Broken:
 
 def _dram_rules(config: "MachineConfig") -> Broken:
     dram = config.dram
+    if dram.banks % config.l2.slices_per_channel:
+        allowed = f"it must be a multiple of l2.slices_per_channel ({config.l2.slices_per_channel})"
+        yield "dram.banks", dram.banks, allowed
     if dram.banks % dram.bank_groups:
         yield "dram.banks", dram.banks, f"it must be a multiple of dram.bank_groups ({dram.bank_groups})"
     if dram.burst_length % dram.data_rate:
@@ -149,5 +173,9 @@ def _dram_rules(config: "MachineConfig") -> Broken:
     if dram.t_rc < dram.t_ras + dram.t_rp:
         least = f"{dram.t_ras} + {dram.t_rp} = {dram.t_ras + dram.t_rp}"
         yield "dram.t_rc", dram.t_rc, f"it must be at least dram.t_ras + dram.t_rp ({least})"
+    soonest = dram.t_cl + dram.burst_cycles - dram.t_wl
+    if dram.t_rtw < soonest:
+        allowed = f"the write's data must follow the read's on the bus: at least t_cl + burst_length / data_rate - t_wl ({soonest})"
+        yield "dram.t_rtw", dram.t_rtw, allowed
     if dram.bank_groups > 1 and dram.t_ccdl < dram.t_ccd:
         yield "dram.t_ccdl", dram.t_ccdl, f"it must be at least dram.t_ccd ({dram.t_ccd})"

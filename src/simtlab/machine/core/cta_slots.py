@@ -9,6 +9,7 @@ from simtlab.machine.core.inflight import count_bits, lowest_bit
 from simtlab.machine.core.instruction_buffer import look_at_head
 from simtlab.machine.core.scoreboard import bit_of
 from simtlab.machine.core.state import REGISTER_WORDS, core_t
+from simtlab.machine.memory.cache import NO_WAY
 
 ALL_SLOTS = np.uint64(0xFFFFFFFFFFFFFFFF)
 FIRST_CTA, CTA_BYTES, WARP_BYTES = field_offset(core_t, "ctas"), cta_t.itemsize, warp_t.itemsize
@@ -100,7 +101,7 @@ def take_slot(core, kernel, w, k, c, warp):
     slot.cta, slot.warp, slot.kernel, slot.head, slot.buffered = c, warp, k, 0, 0
     slot.code, slot.timing, slot.pc_counts, slot.code_base = kernel.code, kernel.timing, kernel.pc_counts, kernel.code_base
     slot.in_flight, slot.collecting, slot.stores, slot.reservations = 0, 0, 0, 0
-    slot.bloom = np.uint64(0)
+    slot.bloom, slot.asked_line = np.uint64(0), NO_WAY
     for word in range(REGISTER_WORDS):
         slot.pending[word], slot.of_short[word] = np.uint64(0), np.uint64(0)
         slot.of_long[word], slot.of_constant[word] = np.uint64(0), np.uint64(0)

@@ -6,7 +6,7 @@ from simtlab.compiled import compiled
 from simtlab.machine.core.inflight import lowest_bit
 from simtlab.machine.core.instruction_buffer import look_at_head
 from simtlab.machine.core.scoreboard import bit_of
-from simtlab.machine.memory.cache import NO_WAY, fill, line_of, probe, reserve, touch, victim
+from simtlab.machine.memory.cache import NO_WAY, fill, line_of, lock, probe, reserve, touch, victim
 from simtlab.machine.memory.l1 import no_room, send
 from simtlab.machine.request import Kind
 
@@ -48,6 +48,9 @@ def fetch_for(gpu, core, requests, w):
     way = probe(cache, address)
     if way != NO_WAY and cache.line[way].pending == 0:
         touch(cache, way)
+        if way == slot.asked_line:
+            lock(cache, way, -1)
+            slot.asked_line = NO_WAY
         core.l1i_hits += core.detail > 1  # one loop: every instruction reads the cache when it is issued
         core.moved = gpu.cycle
         left_in_line = (cache.line_bytes - (address & (cache.line_bytes - 1))) // INSTRUCTION_BYTES
@@ -68,6 +71,8 @@ def fetch_for(gpu, core, requests, w):
     core.l1i_misses += 1
     core.instruction_misses += 1
     reserve(cache, way, address, np.uint32(1))
+    lock(cache, way, 1)  # else warps could push each other's lines out for ever
+    slot.asked_line = way
     send(gpu, core, requests, INSTRUCTION, line_of(cache, address), cache.line_bytes, w, -1)
 
 

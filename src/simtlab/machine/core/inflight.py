@@ -4,8 +4,9 @@ import numpy as np
 
 from simtlab.compiled import compiled, count_ones, count_trailing_zeros
 from simtlab.machine.core.scoreboard import bit_of
-from simtlab.machine.core.state import MAX_OPS, WHEEL, OpState
+from simtlab.machine.core.state import MAX_OPS, OpState
 from simtlab.machine.fifo import NOTHING
+from simtlab.machine.limits import WHEEL
 
 FREE = int(OpState.FREE)
 FAR_FUTURE = np.int64(1 << 62)

@@ -8,7 +8,7 @@ import numpy as np
 
 from simtlab.compiled import call_hook, compiled
 from simtlab.machine.core.inflight import plan
-from simtlab.machine.core.state import MAX_OPS, OpState
+from simtlab.machine.core.state import MAX_OPS, OpState, Unit
 from simtlab.machine.core.timing import Memory
 from simtlab.machine.fifo import NOTHING, front, is_full, pop, push
 from simtlab.machine.memory.cache import line_of, lock
@@ -18,6 +18,7 @@ from simtlab.machine.memory.prefetch import overtake, serve_prefetch
 IN_LDST, WAITING = int(OpState.IN_LDST), int(OpState.WAITING)
 GLOBAL, SHARED, CONSTANT = (int(m) for m in (Memory.GLOBAL, Memory.SHARED, Memory.CONSTANT))
 NONE = int(Failure.NONE)
+LDST = int(Unit.LDST)
 
 
 @compiled
@@ -34,23 +35,27 @@ def serve(gpu, core, requests):
     """One cycle: a load whose line has come reads it, else the oldest instruction makes an access, else a prefetch does."""
     if core.rereads.count > 0:
         read_again(gpu, core)
+        core.unit_busy[LDST] += 1
         return
     number = front(core.ldst_queue)
     if number != NOTHING:
         op = core.ops[number]
         if op.memory == SHARED:
             core.moved = gpu.cycle
+            core.unit_busy[LDST] += op.passes > 0
             serve_shared(gpu, core, op)
         elif op.served < op.accesses:
+            before = op.served
             for _ in range(core.l1_ports):
                 serve_line(gpu, core, requests, number)
                 if core.ldst_blocked != NONE or op.served == op.accesses:
                     break
+            core.unit_busy[LDST] += op.served > before
             leave_if_served(gpu, core, number)
             return
         leave_if_served(gpu, core, number)
     if core.prefetches.count > 0:
-        serve_prefetch(gpu, core, requests)
+        core.unit_busy[LDST] += serve_prefetch(gpu, core, requests)
 
 
 @compiled

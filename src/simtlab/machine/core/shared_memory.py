@@ -5,16 +5,16 @@ import numpy as np
 from simtlab.compiled import compiled
 from simtlab.execute.memory import is_shared, lane_address
 from simtlab.isa.spaces import SHARED_BASE
+from simtlab.machine.limits import MAX_SHARED_BANKS
 
-MAX_BANKS = 64
 NO_LANE = -1
 
 bank_conflict_t = np.dtype(
     [
         ("stamp", "i8"),  # marks which banks have been seen in the current part of an access
-        ("seen", "i8", (MAX_BANKS,)),
-        ("last", "i8", (MAX_BANKS,)),  # the last lane that wanted a new word of the bank
-        ("words", "i8", (MAX_BANKS,)),  # how many words of the bank are wanted
+        ("seen", "i8", (MAX_SHARED_BANKS,)),
+        ("last", "i8", (MAX_SHARED_BANKS,)),  # the last lane that wanted a new word of the bank
+        ("words", "i8", (MAX_SHARED_BANKS,)),  # how many words of the bank are wanted
         ("word", "i8", (32,)),
         ("before", "i8", (32,)),  # the lane before on the bank's list
         ("wanted", "i8"),  # words that banks were asked for, ever

@@ -8,29 +8,34 @@ from enum import IntEnum
 import numpy as np
 
 from simtlab.execute.state import cta_t
-from simtlab.machine.config.core import MAX_COLLECTORS, OPERATIONS
+from simtlab.machine.config.core import OPERATIONS
 from simtlab.machine.fifo import fifo_t
+from simtlab.machine.limits import (
+    MAX_COLLECTORS,
+    MAX_COPIES,
+    MAX_CTAS,
+    MAX_FRAGMENTS,
+    MAX_INJECTIONS,
+    MAX_L1_LINES,
+    MAX_PREFETCHES,
+    MAX_REGISTER_BANKS,
+    MAX_SCHEDULERS,
+    MAX_SUB_CORES,
+    MAX_WARPS,
+    WHEEL,
+)
 from simtlab.machine.memory.cache import cache_t
 from simtlab.machine.memory.mshr import mshr_t
 from simtlab.machine.record import record_t
 
-MAX_WARPS = 64
-MAX_CTAS = 32
-MAX_SCHEDULERS = 4
-MAX_SUB_CORES = 4
-MAX_BANKS = 32
 MAX_SOURCES = 8
 MAX_DESTINATIONS = 6
 MAX_ACCESSES = 32  # lines or sectors one instruction can touch: aligned accesses never straddle, so one a lane
-MAX_L1_LINES = 2048
 MAX_OPS = 512  # instructions in flight in a core
 N_REGISTERS = 320  # scoreboard entries of a warp: 256 registers, 64 predicates
 REGISTER_WORDS = N_REGISTERS // 64  # of a set of them
 FIRST_PREDICATE = 256
-MAX_FRAGMENTS = 64  # texture fetches in flight in a core
 MAX_FRAGMENT_LINES = 256  # 32 lanes with 8 texels each
-MAX_PREFETCHES = 64  # that can wait for the L1 in a core
-WHEEL = 1024  # cycles ahead that a result can be planned
 
 
 class Unit(IntEnum):
@@ -49,7 +54,6 @@ class Unit(IntEnum):
 N_UNITS = len(Unit)
 LANE_CLASSES = (*OPERATIONS, "branch", "memory", "texture")  # what a lane does, for counting
 N_LANE_CLASSES = len(LANE_CLASSES)
-MAX_COPIES = 4  # of one unit in a core (or sub-core)
 
 
 class Stall(IntEnum):
@@ -150,6 +154,7 @@ slot_t = record_t(
         ("code_base", "i8"),  # where its kernel's instructions lie in the machine's memory
         ("head", "i8"),  # pc of the instruction buffer's first entry
         ("buffered", "i8"),
+        ("asked_line", "i8"),  # the line of the instruction cache that it asked for and has not read yet, or NO_WAY
         ("unit", "i8"),  # that the head was last seen to want: the only set of `unit_of_head` the warp can be in
         ("in_flight", "i8"),  # instructions issued and not finished
         ("collecting", "i8"),  # … of them still reading operands
@@ -256,8 +261,8 @@ core_t = record_t(
         ("pool_of_unit", "i8", (N_UNITS,)),
         ("unit_copies", "i8", (N_UNITS,)),
         ("unit_free", "i8", (MAX_SUB_CORES, N_UNITS, MAX_COPIES)),
-        ("bank_written", "i8", (MAX_SUB_CORES, MAX_BANKS)),  # last cycle a write took the bank
-        ("bank_read", "i8", (MAX_SUB_CORES, MAX_BANKS)),
+        ("bank_written", "i8", (MAX_SUB_CORES, MAX_REGISTER_BANKS)),  # last cycle a write took the bank
+        ("bank_read", "i8", (MAX_SUB_CORES, MAX_REGISTER_BANKS)),
         ("slots", slot_t, (MAX_WARPS,)),
         ("ops", op_t, (MAX_OPS,)),
         ("free_op", "i8"),
@@ -321,7 +326,7 @@ core_t = record_t(
         ("outstanding", "i8"),  # requests that will be answered and were not yet
         ("ldst_blocked", "i8"),  # why the head cannot go on, a Failure
         ("known_miss", "i8"),  # the line that the head wants is not in the L1 and not on its way
-        ("inject", fifo_t(256)),
+        ("inject", fifo_t(MAX_INJECTIONS)),
         ("responses", fifo_t(1024)),
         ("rereads", fifo_t(256)),  # loads whose line has come, with the line: op + MAX_OPS * way
         ("prefetches", prefetch_queue_t),

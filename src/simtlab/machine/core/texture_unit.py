@@ -14,12 +14,13 @@ from simtlab.execute.memory import HEAP_BASE
 from simtlab.execute.state import field_offset
 from simtlab.execute.texture import HANDLE_AT, NUMBERS_AT, TEXTURE, place_texels, takes_coordinates
 from simtlab.machine.core.inflight import plan
-from simtlab.machine.core.state import MAX_FRAGMENT_LINES, MAX_FRAGMENTS, core_t
+from simtlab.machine.core.state import MAX_FRAGMENT_LINES, Unit, core_t
+from simtlab.machine.limits import MAX_FRAGMENTS
 from simtlab.machine.memory.cache import NO_WAY, fill, line_of, probe, reserve, touch, victim
 from simtlab.machine.memory.l1 import no_room, send
 from simtlab.machine.request import Kind
 
-KIND_TEXTURE = int(Kind.TEXTURE)
+KIND_TEXTURE, TEX = int(Kind.TEXTURE), int(Unit.TEX)
 PLACES, WEIGHTS = field_offset(core_t, "texel_places"), field_offset(core_t, "texel_weights")
 
 
@@ -120,6 +121,7 @@ def look_up(gpu, core, requests, place):
         touch(cache, way)
         core.l1t_hits += 1
     fragment.served += 1
+    core.unit_busy[TEX] += 1
     core.moved = gpu.cycle
 
 

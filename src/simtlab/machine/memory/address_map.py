@@ -17,9 +17,8 @@ import numpy as np
 
 from simtlab.compiled import compiled
 from simtlab.errors import SimtlabError
-from simtlab.machine.memory.dram_channel import MAX_BANKS
+from simtlab.machine.limits import MAX_DRAM_BANKS, MAX_PORTS
 
-MAX_SLICES = 256
 HASH_DIGITS = 3  # how many digits (to the base of what is hashed) of the higher part take part; chosen
 
 address_map_t = np.dtype(
@@ -33,8 +32,8 @@ address_map_t = np.dtype(
         ("row_shift", "i8"),
         ("hash_slices", "i8"),
         ("hash_banks", "i8"),
-        ("channel", "i2", (MAX_SLICES,)),  # which channel is whose turn, …
-        ("share", "i2", (MAX_SLICES,)),  # … and which of its slices
+        ("channel", "i2", (MAX_PORTS,)),  # which channel is whose turn, …
+        ("share", "i2", (MAX_PORTS,)),  # … and which of its slices
     ],
     align=True,
 )
@@ -79,9 +78,9 @@ def _checked(settings: Mapping[str, Any]) -> dict[str, Any]:
     channels, slices, banks = values["channels"], values["slices"], values["banks"]
     _require(values, "channels", channels >= 1, "1 or more")
     _require(values, "slices", slices >= 1 and slices % channels == 0, f"a multiple of the {channels} channels")
-    _require(values, "slices", slices <= MAX_SLICES, f"at most {MAX_SLICES}")
+    _require(values, "slices", slices <= MAX_PORTS, f"at most {MAX_PORTS}")
     each = slices // channels
-    _require(values, "banks", 1 <= banks <= MAX_BANKS, f"1 to {MAX_BANKS}")
+    _require(values, "banks", 1 <= banks <= MAX_DRAM_BANKS, f"1 to {MAX_DRAM_BANKS}")
     _require(values, "banks", banks % each == 0, f"a multiple of {each}, the slices of a channel")
     for key in ("slice_interleave_bytes", "row_bytes"):
         _require(values, key, values[key] >= 1 and values[key] & (values[key] - 1) == 0, "a power of two")

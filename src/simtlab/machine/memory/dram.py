@@ -21,8 +21,6 @@ from simtlab.machine.memory.bank import (
 from simtlab.machine.memory.dram_channel import (
     COUNTERS,
     FAR_FUTURE,
-    MAX_BANKS,
-    MAX_QUEUE,
     Outcome,
     Scheduler,
     channel_t,
@@ -46,7 +44,7 @@ from simtlab.machine.memory.dram_scheduler import (
 from simtlab.machine.request import Kind
 
 __all__ = [
-    "COUNTERS", "FAR_FUTURE", "MAX_BANKS", "MAX_QUEUE", "channel_t", "choose", "configure", "finished", "new_channels",
+    "COUNTERS", "FAR_FUTURE", "channel_t", "choose", "configure", "finished", "new_channels",
     "next_event", "offer", "settle", "tick",
 ]  # fmt: skip
 

@@ -28,15 +28,14 @@ import numpy as np
 
 from simtlab.errors import SimtlabError
 from simtlab.machine.fifo import NOTHING, fifo_t
+from simtlab.machine.limits import MAX_DRAM_BANKS, MAX_DRAM_QUEUE
 from simtlab.machine.record import new_records, record_t
 
-MAX_BANKS = 32
-MAX_QUEUE = 256  # requests waiting in the scheduler
-MAX_RETURNS = 256  # requests whose data is moving or waits to be taken, in each direction
+MAX_RETURNS = MAX_DRAM_QUEUE  # requests whose data is moving or waits to be taken, in each direction
 FAR_FUTURE = 1 << 62  # the cycle of what will not happen unless something else does
 NEVER = -1
 NO_ROW = -1  # a precharged bank
-NO_GROUP = MAX_BANKS  # a group that is always free, for commands that no group holds up
+NO_GROUP = MAX_DRAM_BANKS  # a group that is always free, for commands that no group holds up
 NO_TURN = 1 << 44  # the rank of a bank with nothing to do
 MOST_CYCLES = 1 << 15  # of a timing, or of a burst
 
@@ -159,7 +158,7 @@ channel_t = record_t(
         ("foreseen_at", "i8"),  # and when; NEVER: not known
         ("command_ready", "i8"),  # one command a cycle
         ("ready", "i8", (4,)),  # the first cycle that the channel as a whole allows each command
-        ("group_ready", "i8", (MAX_BANKS + 1,)),  # … that a bank group allows a column access
+        ("group_ready", "i8", (MAX_DRAM_BANKS + 1,)),  # … that a bank group allows a column access
         ("direction", "i4"),
         ("turn_due", "i4"),  # whether it should change
         ("waiting", "i8", (2,)),  # by sorter
@@ -168,9 +167,9 @@ channel_t = record_t(
         ("arrivals", "i8"),
         ("departures", "i8"),
         ("free", "i4"),
-        ("entries", entry_t, (MAX_QUEUE,)),
-        ("banks", bank_t, (MAX_BANKS,)),
-        ("nominees", nominee_t, (MAX_BANKS,)),
+        ("entries", entry_t, (MAX_DRAM_QUEUE,)),
+        ("banks", bank_t, (MAX_DRAM_BANKS,)),
+        ("nominees", nominee_t, (MAX_DRAM_BANKS,)),
         ("nominated", "u8"),  # the banks that have one which may begin
         ("leaving", fifo_t(2 * MAX_RETURNS)),  # requests whose accesses are all sent, in order of completion
         ("taken", "i8", (2,)),  # places in use: from the first column access until the request is taken out
@@ -224,14 +223,14 @@ def configure(channel: Any, timing: Mapping[str, Any]) -> None:
 def _empty(channel: Any, bank_groups: int) -> None:
     banks, entries = channel["banks"], channel["entries"]
     banks["open_row"] = NO_ROW
-    banks["group"] = np.arange(MAX_BANKS) % bank_groups  # by the low bits, as GPGPU-Sim's Fermi configuration has it
+    banks["group"] = np.arange(MAX_DRAM_BANKS) % bank_groups  # by the low bits, as GPGPU-Sim's Fermi configuration has it
     for field in ("first", "last", "begun"):
         banks[field] = NOTHING
     channel["nominees"]["position"] = NOTHING
     channel["nominees"]["group"] = NO_GROUP
     channel["nominees"]["ready"] = FAR_FUTURE
     channel["nominees"]["rank"] = NO_TURN
-    entries["next"] = np.arange(1, MAX_QUEUE + 1)
+    entries["next"] = np.arange(1, MAX_DRAM_QUEUE + 1)
     entries["next"][-1] = NOTHING
     channel["leaving"]["limit"] = 2 * MAX_RETURNS
     channel.next_done = FAR_FUTURE
@@ -252,7 +251,7 @@ def _checked(timing: Mapping[str, Any]) -> dict[str, Any]:
     for key in TIMINGS:
         _require(values, key, 0 <= values[key] <= MOST_CYCLES, f"0 to {MOST_CYCLES} cycles")
     _require(values, "age_limit_cycles", values["age_limit_cycles"] >= 0, "0 or more cycles")
-    for key, most in (("banks", MAX_BANKS), ("queue_entries", MAX_QUEUE), ("return_entries", MAX_RETURNS)):
+    for key, most in (("banks", MAX_DRAM_BANKS), ("queue_entries", MAX_DRAM_QUEUE), ("return_entries", MAX_RETURNS)):
         _require(values, key, 1 <= values[key] <= most, f"1 to {most}")
     _require(values, "bank_groups", 1 <= values["bank_groups"] <= values["banks"], "1 to the number of banks")
     _require(values, "burst_cycles", 1 <= values["burst_cycles"] <= MOST_CYCLES, f"1 to {MOST_CYCLES}")

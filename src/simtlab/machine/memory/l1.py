@@ -233,18 +233,42 @@ def store_line(gpu, core, requests, number):
     cache = core.l1d
     is_local = op.memory == LOCAL
     policy = cache.write_policy_local if is_local else cache.write_policy_global
-    way = probe(cache, address) if cache.enabled else NO_WAY
-    if policy == BACK and cache.enabled:
+    is_cached = cache.enabled and (is_local or gpu.bypass_global == 0)
+    way = probe(cache, address) if is_cached else NO_WAY
+    if policy == BACK and is_cached and (way != NO_WAY or cache.write_allocate):
         return store_in_cache(gpu, core, requests, number, way)
     if no_room(core, requests):
         return NO_NETWORK
-    core.l1_lookups += cache.enabled
-    if way != NO_WAY and policy != EVICT:
-        core.l1_data_writes += 1
-    elif way != NO_WAY and may_go(cache.line[way]):
-        invalidate(cache, way)
+    if policy == EVICT:
+        if way != NO_WAY and may_go(cache.line[way]):
+            invalidate(cache, way)
+    elif is_cached and not keep_written(gpu, core, requests, address, way, op.bytes[op.served]):
+        return NO_NETWORK
+    core.l1_lookups += is_cached
     send(gpu, core, requests, WRITE, address, op.bytes[op.served], number, number)
     return NONE
+
+
+@compiled
+def keep_written(gpu, core, requests, address, way, size):
+    """Write-through: a line that is there is written too. Where writes take lines, a sector written whole is there from now on.
+    False if the line it takes is dirty and cannot leave now."""
+    cache = core.l1d
+    core.l1_data_writes += way != NO_WAY
+    bit = sector_bit(cache, address)
+    if cache.write_allocate == 0 or size < cache.sector_bytes:
+        return True
+    if way == NO_WAY:
+        way = victim(cache, address)
+        if way == NO_WAY:
+            return True
+        if cache.line[way].state == DIRTY and not write_back(gpu, core, requests, way):
+            return False
+        reserve(cache, way, address, np.uint32(0))
+        core.l1_data_writes += 1
+    if cache.line[way].pending & bit == 0:
+        fill(cache, way, bit)
+    return True
 
 
 @compiled

@@ -6,10 +6,9 @@ BOOK 4.1.1 calls it the pending request table.
 import numpy as np
 
 from simtlab.compiled import compiled
+from simtlab.machine.limits import MAX_MSHRS, MAX_WAITERS
 from simtlab.machine.record import record_t
 
-MAX_ENTRIES = 256
-MAX_WAITERS = 2048
 MAX_BUCKETS = 512
 NO_ENTRY = -1
 NOBODY = -1
@@ -38,9 +37,9 @@ mshr_t = record_t(
         ("free_waiter", "i8"),
         ("mask", "i8"),  # buckets in use, less one
         ("bucket", "i2", (MAX_BUCKETS,)),  # hash table: the first entry of each bucket, or NO_ENTRY
-        ("entry", entry_t, (MAX_ENTRIES,)),
+        ("entry", entry_t, (MAX_MSHRS,)),
         ("waiter", waiter_t, (MAX_WAITERS,)),
-        ("free_entry", "i2", (MAX_ENTRIES,)),
+        ("free_entry", "i2", (MAX_MSHRS,)),
     ]
 )
 
@@ -53,7 +52,7 @@ def reset(mshr):
         mshr.mask = 2 * mshr.mask + 1
     for k in range(MAX_BUCKETS):
         mshr.bucket[k] = NO_ENTRY
-    for k in range(MAX_ENTRIES):
+    for k in range(MAX_MSHRS):
         mshr.free_entry[k] = k
     for k in range(MAX_WAITERS):
         mshr.waiter[k].next = k + 1

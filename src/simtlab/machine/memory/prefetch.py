@@ -8,7 +8,7 @@ fetched after that, the line would come for nobody.
 from enum import IntEnum
 
 from simtlab.compiled import compiled
-from simtlab.machine.core.state import MAX_PREFETCHES
+from simtlab.machine.limits import MAX_PREFETCHES
 from simtlab.machine.memory.cache import NO_WAY, probe, sector_of
 from simtlab.machine.memory.l1 import NO_ENTRY, NONE, find_entry, sector_bit, send, take_entry, token_of
 from simtlab.machine.request import Kind
@@ -45,12 +45,12 @@ def prefetch(core, address, warp, pc, cycle):
 
 @compiled
 def serve_prefetch(gpu, core, requests):
-    """A cycle without a demand access: the oldest prefetch has the L1."""
+    """A cycle without a demand access: the oldest prefetch has the L1. False if it could not be served."""
     queue = core.prefetches
     while queue.count > 0 and queue.items[queue.head].address == NOTHING_WANTED:
         leave_queue(queue)
     if queue.count == 0:
-        return
+        return False
     item = queue.items[queue.head]
     way = probe(core.l1d, item.address)
     if way != NO_WAY and core.l1d.line[way].sectors & sector_bit(core.l1d, item.address):
@@ -58,10 +58,11 @@ def serve_prefetch(gpu, core, requests):
     elif find_entry(core.mshr, item.address) != NO_ENTRY:
         core.prefetch_dropped[PENDING] += 1
     elif not begin(gpu, core, requests, item, way):
-        return
+        return False
     core.l1_lookups += 1
     leave_queue(queue)
     core.moved = gpu.cycle
+    return True
 
 
 @compiled

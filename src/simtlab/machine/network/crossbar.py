@@ -23,10 +23,11 @@ import numpy as np
 from simtlab.compiled import compiled, count_trailing_zeros
 from simtlab.machine.bit_set import WORD_BITS, those_due
 from simtlab.machine.fifo import NOTHING
+from simtlab.machine.limits import MAX_PORTS
 from simtlab.machine.network.alarm import alarm_t, find_due, quiet, set_alarm, wake_at
 from simtlab.machine.network.contest import contest_t
 from simtlab.machine.network.ejection import arrivals_t, first_in, next_arrival, next_complete, release, room
-from simtlab.machine.network.packet import FAR_FUTURE, MAX_PORTS, SETTINGS_FIELDS, apply_settings, counters_t, injection_cycles
+from simtlab.machine.network.packet import FAR_FUTURE, SETTINGS_FIELDS, apply_settings, counters_t, injection_cycles
 from simtlab.machine.network.switch import (
     NEVER,
     accept,

@@ -4,10 +4,8 @@ import numpy as np
 
 from simtlab.compiled import compiled
 from simtlab.machine.fifo import NOTHING
-from simtlab.machine.network.packet import FAR_FUTURE, LIMITS
-
-MAX_EJECTION_FLITS = LIMITS["ejection_flits"][1]
-MAX_LATENCY = LIMITS["channel_latency_cycles"][1]
+from simtlab.machine.limits import MAX_CHANNEL_CYCLES, MAX_EJECTION_FLITS
+from simtlab.machine.network.packet import FAR_FUTURE
 
 arrival_t = np.dtype([("arrives", "i8"), ("number", "i4"), ("flits", "i4")], align=True)
 
@@ -24,7 +22,7 @@ ejection_t = np.dtype(
 )
 
 # The cycles at which packets become complete at any port. All channels have the same latency, so that many at most lie ahead.
-arrivals_t = np.dtype([("head", "i4"), ("count", "i4"), ("cycle", "i8", (MAX_LATENCY,))], align=True)
+arrivals_t = np.dtype([("head", "i4"), ("count", "i4"), ("cycle", "i8", (MAX_CHANNEL_CYCLES,))], align=True)
 
 
 @compiled
@@ -77,9 +75,9 @@ def release(ejection):
 @compiled
 def announce(arrivals, cycle):
     """A packet will be complete somewhere at a cycle; cycles are announced in order."""
-    if arrivals.count > 0 and arrivals.cycle[(arrivals.head + arrivals.count - 1) & (MAX_LATENCY - 1)] == cycle:
+    if arrivals.count > 0 and arrivals.cycle[(arrivals.head + arrivals.count - 1) & (MAX_CHANNEL_CYCLES - 1)] == cycle:
         return
-    arrivals.cycle[(arrivals.head + arrivals.count) & (MAX_LATENCY - 1)] = cycle
+    arrivals.cycle[(arrivals.head + arrivals.count) & (MAX_CHANNEL_CYCLES - 1)] = cycle
     arrivals.count += 1
 
 
@@ -90,6 +88,6 @@ def next_arrival(arrivals, cycle):
         first = arrivals.cycle[arrivals.head]
         if first > cycle:
             return first
-        arrivals.head = (arrivals.head + 1) & (MAX_LATENCY - 1)
+        arrivals.head = (arrivals.head + 1) & (MAX_CHANNEL_CYCLES - 1)
         arrivals.count -= 1
     return FAR_FUTURE

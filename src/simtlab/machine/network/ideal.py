@@ -8,7 +8,8 @@ import numpy as np
 from simtlab.compiled import compiled
 from simtlab.machine.bit_set import those_due
 from simtlab.machine.fifo import NOTHING
-from simtlab.machine.network.packet import FAR_FUTURE, MAX_PORTS, SETTINGS_FIELDS, apply_settings, counters_t
+from simtlab.machine.limits import MAX_PORTS
+from simtlab.machine.network.packet import FAR_FUTURE, SETTINGS_FIELDS, apply_settings, counters_t
 
 # Packets to one destination form a list in order of arrival, through the requests' own `next`.
 ideal_t = np.dtype(

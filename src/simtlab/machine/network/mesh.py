@@ -23,12 +23,11 @@ from simtlab.compiled import compiled, count_trailing_zeros
 from simtlab.errors import SimtlabError
 from simtlab.machine.bit_set import WORD_BITS
 from simtlab.machine.fifo import NOTHING
+from simtlab.machine.limits import MAX_PORTS, MAX_ROUTERS, MAX_VCS
 from simtlab.machine.network.alarm import alarm_t, find_due, quiet, set_alarm, wake_at
 from simtlab.machine.network.contest import contest_t
 from simtlab.machine.network.ejection import arrivals_t, complete, ejection_t, next_arrival, release
 from simtlab.machine.network.packet import (
-    MAX_PORTS,
-    MAX_VCS,
     SETTINGS_FIELDS,
     apply_settings,
     channel_of,
@@ -37,7 +36,6 @@ from simtlab.machine.network.packet import (
 )
 from simtlab.machine.network.router import (
     MAX_LINKS,
-    MAX_ROUTERS,
     MAX_SLOTS,
     NEVER,
     Direction,

@@ -10,10 +10,16 @@ import numpy as np
 
 from simtlab.compiled import compiled
 from simtlab.errors import SimtlabError
-from simtlab.machine.config.network import MAX_DATA_BYTES, MAX_PORTS
+from simtlab.machine.limits import (
+    MAX_BUFFER_FLITS,
+    MAX_CHANNEL_CYCLES,
+    MAX_DATA_BYTES,
+    MAX_EJECTION_FLITS,
+    MAX_PACKET_FLITS,
+    MAX_PORTS,
+    MAX_VCS,
+)
 
-MAX_VCS = 4
-MAX_BUFFER_FLITS = 64
 FAR_FUTURE = 1 << 62
 
 # name, unit, sentence
@@ -37,15 +43,14 @@ LIMITS: dict[str, tuple[int, int, int | None]] = {
     "flit_bytes": (8, 256, 16),  # DYNCTA Table I: 16 B channels
     "virtual_channels": (1, MAX_VCS, 4),  # DYNCTA Table I
     "buffer_flits": (1, MAX_BUFFER_FLITS, 4),  # of one virtual channel; DYNCTA Table I
-    "ejection_flits": (1, 64, 32),  # holds three replies with a line each; chosen so that the credit loop never limits
+    "ejection_flits": (1, MAX_EJECTION_FLITS, 32),  # three replies with a line each; chosen so that the credit loop never limits
     "routing_delay_cycles": (1, 64, 2),  # DYNCTA Table I
-    "channel_latency_cycles": (1, 64, 2),  # DYNCTA Table I
+    "channel_latency_cycles": (1, MAX_CHANNEL_CYCLES, 2),  # DYNCTA Table I
     "input_speedup": (1, MAX_VCS, 2),  # DYNCTA Table I
     "injection_flits": (1, 8, 1),  # a source's channel carries into its buffers each cycle
     "header_bytes": (0, 64, 8),
     "largest_data_bytes": (0, MAX_DATA_BYTES, 128),  # a whole line
 }
-MAX_PACKET_FLITS = 24
 
 SETTINGS_FIELDS = [(key, "i4") for key in LIMITS]
 
@@ -66,7 +71,7 @@ def apply_settings(network: Any, settings: dict) -> None:
     if network["ejection_flits"] < largest:
         raise SimtlabError(
             f"network: ejection_flits = {network['ejection_flits']}; the largest packet has {largest} flits, "
-            f"and a destination must hold it whole: allowed: {largest} to {LIMITS['ejection_flits'][1]}"
+            f"and a destination must hold it whole: allowed: {largest} to {MAX_EJECTION_FLITS}"
         )
 
 

@@ -9,13 +9,13 @@ import numpy as np
 
 from simtlab.compiled import compiled
 from simtlab.machine.fifo import NOTHING
+from simtlab.machine.limits import MAX_BUFFER_FLITS, MAX_PACKET_FLITS, MAX_ROUTERS, MAX_VCS
 from simtlab.machine.network.alarm import wake_at
 from simtlab.machine.network.arbiter import lowest, next_bit
 from simtlab.machine.network.contest import enter, open_contest, settle_contest
 from simtlab.machine.network.ejection import announce, expect, room
-from simtlab.machine.network.packet import FAR_FUTURE, MAX_BUFFER_FLITS, MAX_PACKET_FLITS, MAX_VCS
+from simtlab.machine.network.packet import FAR_FUTURE
 
-MAX_ROUTERS = 128
 MAX_LINKS = 4 * MAX_ROUTERS
 MAX_SLOTS = 15  # inputs of one router: four links and eleven sources
 LANE_FLITS = 128  # flits a lane can hold: a full buffer and the rest of a packet

@@ -5,11 +5,12 @@ import numpy as np
 from simtlab.compiled import compiled
 from simtlab.machine.bit_set import add, bit_in_word, bit_set_t, next_around, remove
 from simtlab.machine.fifo import NOTHING
+from simtlab.machine.limits import MAX_BUFFER_FLITS, MAX_PORTS, MAX_VCS
 from simtlab.machine.network.alarm import wake_at
 from simtlab.machine.network.arbiter import next_bit
 from simtlab.machine.network.contest import enter, open_contest, settle_contest
 from simtlab.machine.network.ejection import announce, ejection_t, expect, room
-from simtlab.machine.network.packet import FAR_FUTURE, MAX_BUFFER_FLITS, MAX_PORTS, MAX_VCS
+from simtlab.machine.network.packet import FAR_FUTURE
 from simtlab.machine.record import record_t
 
 NEVER = -1

@@ -8,7 +8,7 @@ other warps will ask for follows. Of the leading CTA, the first to load at all, 
 import numpy as np
 
 from simtlab.compiled import compiled
-from simtlab.machine.core.state import MAX_CTAS
+from simtlab.machine.limits import MAX_CTAS
 from simtlab.policies.hook import bit_of, hook, prefetch
 from simtlab.policies.tables import NOT_THERE, find, key_of, place_for
 

@@ -5,7 +5,7 @@ Each warp has a small table by PC. A load whose address has moved by the same st
 
 import numpy as np
 
-from simtlab.machine.core.state import MAX_WARPS
+from simtlab.machine.limits import MAX_WARPS
 from simtlab.policies.hook import hook, prefetch
 from simtlab.policies.strides import begin, step, stride_t
 from simtlab.policies.tables import NOT_THERE, find, key_of

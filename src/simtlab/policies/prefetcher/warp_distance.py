@@ -8,7 +8,7 @@ load to the next, as soon as it is the same twice; one that differs once, as whe
 import numpy as np
 
 from simtlab.compiled import compiled
-from simtlab.machine.core.state import MAX_WARPS
+from simtlab.machine.limits import MAX_WARPS
 from simtlab.policies.hook import bit_of, hook
 from simtlab.policies.tables import NOT_THERE, find, key_of, place_for
 

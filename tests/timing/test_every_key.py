@@ -1,0 +1,161 @@
+"""Every key of the configuration does something: a machine with another value counts something else. About 40 s."""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import simtlab as sl
+from simtlab.machine.config import KEYS, OPERATIONS, load
+from tests.timing.machines import kernel
+from tests.timing.test_energy import ONE_OF, REGISTERS
+
+# A little of everything, on a small machine with small caches, so that much goes wrong.
+MIXED = r"""
+__constant__ float table[1024];
+extern "C" __global__ void mixed(cudaTextureObject_t t, float *x, double *d, int *count, int size) {
+    __shared__ float tile[512];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float own[16];
+    for (int k = 0; k < 16; k++) own[k * 5 + i & 15] = x[i * (1 + (k & 1)) + k * 4096 & size - 1];
+    tile[threadIdx.x * 4] = own[i & 15];
+    __syncthreads();
+    float sum = tile[511 - threadIdx.x * 4] + table[i * 16 & 1023] + table[(i >> 5) * 48 & 1023];
+    for (int k = 0; k < 12; k++) {
+        int far = k % 3 ? k * 128 : k;  // the first line again and again, between others
+        sum += tex1Dfetch<float>(t, (i & 31) + far) * table[far / 2 + (i >> 20)];
+    }
+    if (i & 1) sum = __sinf(sum) * own[i * 3 & 15]; else sum = sqrtf(sum) / (own[i * 7 & 15] + 3.0f);
+    for (int k = 0; k < 8; k++) x[i * 2 + k * 1024 & size - 1] = sum + k;
+    for (int k = 0; k < 4; k++) sum += x[i * 33 + k * 1024 & size - 1] * x[i + k & size - 1];
+    d[i] = d[i] * sum + __shfl_xor_sync(~0u, sum, 1) + __popc(__ballot_sync(~0u, sum > 0));
+    atomicAdd(count + (i & 63), i / 7 * 3);
+}
+"""
+SIZE = 1 << 14
+SMALL = {
+    "core.cores": 2, "shared_memory.shares_l1": False, "l1d.bytes": 4096, "l1c.bytes": 512, "l1t.bytes": 1024, "l1t.ways": 2,
+    "l1i.bytes": 512, "l1i.ways": 2, "l2.bytes": 4096, "l2.slices": 4, "l2.slices_per_channel": 2, "dram.channels": 2,
+}  # fmt: skip
+SUB_CORES = {"issue.schedulers": 2, "units.sp_units": 2, "units.sfu_units": 2, "l1i.mshr_entries": 4}
+SECTORED = {"l1d.sector_bytes": 32, "l2.sector_bytes": 32}
+CLOSE = {"l2.latency_cycles": 0, "dram.latency_cycles": 0}
+SHARED_L1 = {"shared_memory.shares_l1": True, "l1d.bytes": 16384, "shared_memory.splits": ((16384, 49152), (49152, 16384))}
+MESH = {"network.kind": "mesh", "network.mesh_width": 4, "network.mesh_height": 3}
+
+
+
+@dataclass(frozen=True)
+class Other:
+    """Another value of a key; `beside` are changes without which it would not matter, `together` those it needs to be possible."""
+
+    value: Any
+    beside: dict[str, Any]
+    together: dict[str, Any]
+    policies: dict[str, str]
+
+
+def to(value: Any, beside: dict[str, Any] | None = None, together: dict[str, Any] | None = None, **policies: str) -> Other:
+    return Other(value, beside or {}, together or {}, policies)
+
+
+# Each key: another value than the one it has.
+OTHER = {
+    "clocks.core_mhz": to(700.0), "clocks.network_mhz": to(350.0), "clocks.l2_mhz": to(350.0), "clocks.dram_mhz": to(462.0),
+    "core.cores": to(1), "core.cores_per_cluster": to(2), "core.max_warps": to(8, together={"core.max_threads": 256}),
+    "core.max_threads": to(128), "core.max_ctas": to(2), "core.registers": to(8192), "core.register_allocation_unit": to(8192),
+    "core.simd_width": to(16), "core.detail": to(2), "core.sub_cores": to(2, SUB_CORES),
+    "issue.schedulers": to(2), "issue.dual_issue": to(True), "issue.replay": to(True), "issue.instruction_buffer_entries": to(1),
+    "issue.fetch_width": to(2), "issue.decode_width": to(1), "issue.scoreboard": to("coon"),
+    "issue.scoreboard_entries": to(1, {"issue.scoreboard": "coon"}), "issue.branch_resolve_cycles": to(20),
+    "register_file.banks": to(4), "register_file.collectors_sp": to(1), "register_file.collectors_sfu": to(1),
+    "register_file.collectors_mem": to(1), "register_file.collectors_generic": to(4), "register_file.layout": to("naive"),
+    "register_file.war_protection": to("release-on-commit"), "register_file.collector_ports": to(3),
+    "units.sp_units": to(2, {"issue.schedulers": 2}), "units.int_units": to(1, {"units.int_add.unit": "int"}),
+    "units.dp_units": to(1, {"units.dp_mad.unit": "dp"}), "units.sfu_units": to(2),
+    "units.tensor_units": to(1, {"units.sp_mad.unit": "tensor"}),
+    "shared_memory.bytes": to(4096), "shared_memory.banks": to(8), "shared_memory.bank_bytes": to(8),
+    "shared_memory.latency_cycles": to(60), "shared_memory.shares_l1": to(False, SHARED_L1 | {"shared_memory.split": "at-launch"}),
+    "shared_memory.splits": to(((16384, 49152), (32768, 32768)), SHARED_L1 | {"shared_memory.split": "at-launch"}),
+    "shared_memory.split": to("at-launch", SHARED_L1),
+    "l1d.bytes": to(8192), "l1d.line_bytes": to(64, {"l1d.sector_bytes": 64}), "l1d.ways": to(8), "l1d.index": to("linear"),
+    "l1d.replacement": to("fifo"), "l1d.mshr_entries": to(2), "l1d.sector_bytes": to(32), "l1d.mshr_merges": to(1),
+    "l1d.hit_latency_cycles": to(70), "l1d.allocate": to("on-fill"), "l1d.write_global": to("write-through"),
+    "l1d.write_local": to("write-evict", {"l1d.write_allocate": True}), "l1d.write_allocate": to(True),
+    "l1d.miss_queue_entries": to(1), "l1d.ports": to(4), "l1d.enabled": to(False), "l1d.bypass_global": to(True),
+    "l1d.reread": to(True), "l1d.prefetch_queue_entries": to(1, prefetcher="next-line"),
+    "l1i.bytes": to(2048), "l1i.line_bytes": to(64), "l1i.ways": to(1), "l1i.index": to("hashed"), "l1i.replacement": to("fifo"),
+    "l1i.mshr_entries": to(1),
+    "l1c.bytes": to(2048), "l1c.line_bytes": to(128), "l1c.ways": to(1), "l1c.index": to("hashed"), "l1c.replacement": to("fifo"),
+    "l1c.mshr_entries": to(1), "l1c.mshr_merges": to(1), "l1c.hit_latency_cycles": to(40),
+    "l1t.bytes": to(4096), "l1t.line_bytes": to(64), "l1t.ways": to(1), "l1t.index": to("hashed"), "l1t.replacement": to("fifo"),
+    "l1t.mshr_entries": to(1), "l1t.hit_latency_cycles": to(70), "l1t.fifo_entries": to(1),
+    "network.kind": to("ideal"), "network.flit_bytes": to(64), "network.virtual_channels": to(2), "network.buffer_flits": to(2),
+    "network.ejection_flits": to(5), "network.routing_delay_cycles": to(5), "network.channel_latency_cycles": to(5),
+    "network.input_speedup": to(1, {"network.virtual_channels": 4}), "network.header_bytes": to(40),
+    "network.mesh_width": to(6, MESH), "network.mesh_height": to(5, MESH),
+    "l2.bytes": to(8192), "l2.line_bytes": to(64, {"l1d.line_bytes": 64, "l1d.sector_bytes": 64, "l2.sector_bytes": 64}),
+    "l2.ways": to(4), "l2.index": to("hashed"), "l2.replacement": to("fifo"), "l2.mshr_entries": to(1), "l2.sector_bytes": to(32),
+    "l2.mshr_merges": to(1), "l2.hit_latency_cycles": to(20), "l2.slices": to(8, together={"dram.channels": 4}),
+    "l2.slices_per_channel": to(1, together={"dram.channels": 4}), "l2.latency_cycles": to(60),
+    "l2.input_queue_entries": to(1, CLOSE), "l2.output_queue_entries": to(1, CLOSE), "l2.dram_queue_entries": to(2, CLOSE),
+    "dram.channels": to(1, together={"l2.slices": 2}), "dram.banks": to(4), "dram.bank_groups": to(1), "dram.t_ccd": to(3),
+    "dram.t_ccdl": to(9), "dram.t_rrd": to(24), "dram.t_rcd": to(30), "dram.t_ras": to(60, {"dram.t_rc": 80}),
+    "dram.t_rp": to(30, {"dram.t_rc": 60}), "dram.t_rc": to(90), "dram.t_cl": to(15, {"dram.t_rtw": 20}), "dram.t_wl": to(8),
+    "dram.t_cdlr": to(25), "dram.t_wr": to(60), "dram.t_rtpl": to(40), "dram.t_rtw": to(40), "dram.bus_bytes": to(4),
+    "dram.burst_length": to(4), "dram.data_rate": to(8), "dram.row_bytes": to(1024), "dram.scheduler": to("fcfs"),
+    "dram.queue_entries": to(1), "dram.return_queue_entries": to(1), "dram.latency_cycles": to(50), "dram.age_limit_cycles": to(1),
+    "address_map.slice_interleave_bytes": to(128), "address_map.hash_banks": to(True), "address_map.hash_slices": to(True),
+    "policies.warp_scheduler": to("gto"),
+}  # fmt: skip
+NO_OTHER = {
+    "core.warp_size": "32 is the only value allowed",
+    "dram.kind": "words for the reader",
+    "policies.cta_dispatch": "two cores with room at once are seldom: tests/timing/test_core_parts.py",
+}
+BY_OPERATION = {f"units.{operation}.{key}" for operation in OPERATIONS for key in ("unit", "latency_cycles", "initiation_cycles")}
+
+
+@cache
+def counted(changes: tuple, policies: tuple) -> dict[str, int]:
+    device = sl.Gpu(load("caps-gtx480").replace(SMALL | dict(changes)), memory_bytes=1 << 24, **dict(policies))
+    x, d, count = device.array(np.ones(SIZE, "f4")), device.zeros(1 << 12, "f8"), device.zeros(64, "i4")
+    found = device.compile(MIXED)["mixed"](12, 128, [device.texture(x), x, d, count, np.int32(SIZE)])
+    return {"cycles": found.cycles, **found.counters}
+
+
+@pytest.mark.parametrize("key", OTHER)
+def test_another_value_is_another_machine(key):
+    other = OTHER[key]
+    usual, policies = tuple(other.beside.items()), tuple(other.policies.items())
+    assert counted((*usual, *other.together.items(), (key, other.value)), policies) != counted(usual, policies)
+
+
+def test_the_dispatch_policy_is_the_one_that_the_machine_names():
+    device = sl.Gpu(load("caps-gtx480", ["policies.cta_dispatch=load-balanced"]), memory_bytes=1 << 20)
+    assert device.machine.policies["cta_dispatch"].name == "load-balanced"
+
+
+def test_no_key_is_left_out():
+    energy = {key for key in KEYS if key.startswith("energy.")}  # tests/timing/test_energy.py
+    assert set(KEYS) == {*OTHER, *NO_OTHER, *BY_OPERATION, *energy}
+
+
+@pytest.mark.parametrize("operation", ONE_OF)
+def test_a_class_of_operations_has_its_own_unit_latency_and_interval(operation):
+    """Four warps with the operation twice, the second needing the first's result where it has one."""
+    base = load("caps-gtx480").replace({"core.cores": 1, "units.dp_units": 1})
+    usual = getattr(base.units, operation)
+    others = {
+        "unit": "dp" if usual.unit != "dp" else "sp", "latency_cycles": usual.latency_cycles + 40,
+        "initiation_cycles": usual.initiation_cycles + 40,
+    }  # fmt: skip
+
+    def took(config) -> tuple[int, dict[str, int]]:
+        found = kernel(sl.Gpu(config, memory_bytes=1 << 20), 2 * ONE_OF[operation], REGISTERS)(1, 128, [np.uint64(0)] * 2)
+        return found.cycles, found.counters
+
+    for key, value in others.items():
+        assert took(base.replace({f"units.{operation}.{key}": value})) != took(base), key
