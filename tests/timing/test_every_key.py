@@ -9,32 +9,11 @@ import pytest
 
 import simtlab as sl
 from simtlab.machine.config import KEYS, OPERATIONS, load
+from tests.timing import mixed
 from tests.timing.machines import kernel
 from tests.timing.test_energy import ONE_OF, REGISTERS
 
-# A little of everything, on a small machine with small caches, so that much goes wrong.
-MIXED = r"""
-__constant__ float table[1024];
-extern "C" __global__ void mixed(cudaTextureObject_t t, float *x, double *d, int *count, int size) {
-    __shared__ float tile[512];
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    float own[16];
-    for (int k = 0; k < 16; k++) own[k * 5 + i & 15] = x[i * (1 + (k & 1)) + k * 4096 & size - 1];
-    tile[threadIdx.x * 4] = own[i & 15];
-    __syncthreads();
-    float sum = tile[511 - threadIdx.x * 4] + table[i * 16 & 1023] + table[(i >> 5) * 48 & 1023];
-    for (int k = 0; k < 12; k++) {
-        int far = k % 3 ? k * 128 : k;  // the first line again and again, between others
-        sum += tex1Dfetch<float>(t, (i & 31) + far) * table[far / 2 + (i >> 20)];
-    }
-    if (i & 1) sum = __sinf(sum) * own[i * 3 & 15]; else sum = sqrtf(sum) / (own[i * 7 & 15] + 3.0f);
-    for (int k = 0; k < 8; k++) x[i * 2 + k * 1024 & size - 1] = sum + k;
-    for (int k = 0; k < 4; k++) sum += x[i * 33 + k * 1024 & size - 1] * x[i + k & size - 1];
-    d[i] = d[i] * sum + __shfl_xor_sync(~0u, sum, 1) + __popc(__ballot_sync(~0u, sum > 0));
-    atomicAdd(count + (i & 63), i / 7 * 3);
-}
-"""
-SIZE = 1 << 14
+# Small caches, so that much goes wrong.
 SMALL = {
     "core.cores": 2, "shared_memory.shares_l1": False, "l1d.bytes": 4096, "l1c.bytes": 512, "l1t.bytes": 1024, "l1t.ways": 2,
     "l1i.bytes": 512, "l1i.ways": 2, "l2.bytes": 4096, "l2.slices": 4, "l2.slices_per_channel": 2, "dram.channels": 2,
@@ -121,8 +100,8 @@ BY_OPERATION = {f"units.{operation}.{key}" for operation in OPERATIONS for key i
 @cache
 def counted(changes: tuple, policies: tuple) -> dict[str, int]:
     device = sl.Gpu(load("caps-gtx480").replace(SMALL | dict(changes)), memory_bytes=1 << 24, **dict(policies))
-    x, d, count = device.array(np.ones(SIZE, "f4")), device.zeros(1 << 12, "f8"), device.zeros(64, "i4")
-    found = device.compile(MIXED)["mixed"](12, 128, [device.texture(x), x, d, count, np.int32(SIZE)])
+    found, written = mixed.launch(device, 12)
+    assert written == mixed.expected(12)
     return {"cycles": found.cycles, **found.counters}
 
 

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import simtlab as sl
+from tests.timing import mixed
 
 UNEVEN = r"""
 extern "C" __global__ void uneven(float *y, int most) {
@@ -59,3 +60,20 @@ def test_cores_that_run_ahead_get_their_ctas_when_it_is_time(detail, changes):
     gpu, (skipping, walking) = both_ways(run, "caps-gtx480", {}, {"core.detail": detail, **changes})
     assert skipping == walking
     assert (gpu.machine.records.gpu[0].ahead > 0) == ("issue.dual_issue" not in changes)
+
+
+@pytest.mark.parametrize(
+    ("preset", "policies", "changes"),
+    [
+        ("caps-gtx480", {}, {"core.cores": 2}),  # warps are refused a fetch for many cycles
+        ("loads-c2050", {}, {"core.cores": 2, "core.detail": 2}),
+        ("gtx480", {"prefetcher": "next-line"}, {"core.cores": 2, "l1d.mshr_entries": 1, "issue.scoreboard": "coon"}),  # the end
+    ],
+)
+def test_refused_fetches_and_late_prefetches_change_nothing(preset, policies, changes):
+    def run(gpu: sl.Gpu) -> tuple:
+        done, _ = mixed.launch(gpu, 6)
+        return done.cycles, done.counters, done.stalls
+
+    _, (skipping, walking) = both_ways(run, preset, policies, changes)
+    assert skipping == walking

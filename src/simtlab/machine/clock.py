@@ -174,6 +174,7 @@ def inject(gpu, cores, network, requests, cluster):
             gpu.inject_turn[cluster] = c + 1 - first if c + 1 - first < gpu.cores_per_cluster else 0
             if cores[c].wants_room:
                 cores[c].wants_room = cores[c].quiet = 0
+                cores[c].refused = np.uint64(0)
                 gpu.wake[c] = min(gpu.wake[c], gpu.cycle + 1)
         return
 

@@ -45,8 +45,8 @@ def run_ahead(gpu, core, requests):
 
 @compiled
 def is_alone(gpu, core):
-    """Whether a core's next cycle cannot depend on, or matter to, anything outside."""
-    if core.outstanding > 0 or gpu.injecting[core.number] > 0 or gpu.dispatching or gpu.outcome != SPENT:
+    """Whether a core's next cycle cannot depend on, or matter to, anything outside. One without warps has nothing to go on with."""
+    if core.occupied == 0 or core.outstanding > 0 or gpu.injecting[core.number] > 0 or gpu.dispatching or gpu.outcome != SPENT:
         return False
     to_memory = core.unit_of_head[LDST] | core.unit_of_head[TEX]
     return np.uint64(core.occupied & core.buffered & to_memory) == 0

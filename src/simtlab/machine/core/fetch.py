@@ -17,7 +17,7 @@ INSTRUCTION_BYTES = 8
 @compiled
 def wanting(core, sub_core):
     """The warps of a sub-core that need instructions and can be fetched for now."""
-    want = np.uint64(core.occupied & ~core.buffered & ~core.barrier & ~core.draining & ~core.fetching)
+    want = np.uint64(core.occupied & ~core.buffered & ~core.barrier & ~core.draining & ~(core.fetching | core.refused))
     if core.sub_cores > 1:
         want = np.uint64(want & core.mine[sub_core])
     return np.uint64(want & ~core.resolving)
@@ -51,6 +51,7 @@ def fetch_for(gpu, core, requests, w):
         if way == slot.asked_line:
             lock(cache, way, -1)
             slot.asked_line = NO_WAY
+            core.refused = np.uint64(0)  # the line can make room for another
         core.l1i_hits += core.detail > 1  # one loop: every instruction reads the cache when it is issued
         core.moved = gpu.cycle
         left_in_line = (cache.line_bytes - (address & (cache.line_bytes - 1))) // INSTRUCTION_BYTES
@@ -58,21 +59,25 @@ def fetch_for(gpu, core, requests, w):
         slot.buffered = min(width, left_in_line, kernel.instructions - slot.head)
         look_at_head(core, w)
         return
-    if no_room(core, requests):
-        return
-    core.fetching = np.uint64(core.fetching | bit_of(w))
     core.moved = gpu.cycle
-    if way != NO_WAY:
-        return  # the line is on its way for another warp
-    way = victim(cache, address) if core.instruction_misses < core.most_instruction_misses else NO_WAY
     if way == NO_WAY:
-        core.fetching = np.uint64(core.fetching & ~bit_of(w))
-        return
+        way = victim(cache, address) if core.instruction_misses < core.most_instruction_misses else NO_WAY
+        if way == NO_WAY or no_room(core, requests):
+            core.refused = np.uint64(core.refused | bit_of(w))
+            return
+        ask(gpu, core, requests, w, way, address)
+    core.fetching = np.uint64(core.fetching | bit_of(w))
+
+
+@compiled
+def ask(gpu, core, requests, w, way, address):
+    """Send for a line of instructions."""
+    cache = core.l1i
     core.l1i_misses += 1
     core.instruction_misses += 1
     reserve(cache, way, address, np.uint32(1))
     lock(cache, way, 1)  # else warps could push each other's lines out for ever
-    slot.asked_line = way
+    core.slots[w].asked_line = way
     send(gpu, core, requests, INSTRUCTION, line_of(cache, address), cache.line_bytes, w, -1)
 
 
@@ -82,5 +87,5 @@ def instructions_came(core, address):
     way = probe(core.l1i, address)
     if way != NO_WAY:
         fill(core.l1i, way, np.uint32(1))
-    core.fetching = np.uint64(0)
+    core.fetching, core.refused = np.uint64(0), np.uint64(0)
     core.instruction_misses -= 1

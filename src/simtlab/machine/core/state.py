@@ -251,6 +251,7 @@ core_t = record_t(
         ("resolving", "u8"),
         ("draining", "u8"),
         ("fetching", "u8"),  # an instruction cache miss is under way
+        ("refused", "u8"),  # a fetch found no MSHR, no line or no room towards memory, and nothing of that has changed since
         ("paused", "u8"),  # the CTA throttle holds them back
         ("busy_warp", "u8"),  # WAR protection or the one-loop core holds the warp back
         ("unit_of_head", "u8", (N_UNITS,)),

@@ -1,0 +1,89 @@
+"""Machines that nobody has thought of: any possible configuration runs a kernel right, accounts for every cycle of every scheduler,
+and counts the same whether idle cycles are skipped or not. About 20 s."""
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+import simtlab as sl
+from simtlab.errors import ConfigError, LaunchError
+from simtlab.machine.config import KEYS, load, presets
+from simtlab.machine.config.keys import Choice, Flag, Real, Whole
+from tests.timing import mixed
+
+CTAS = 6
+TRIED = [key for key in KEYS if not key.startswith(("energy.", "policies.")) and key not in ("dram.kind", "shared_memory.splits")]
+POLICIES = {
+    "warp_scheduler": ["lrr", "gto", "oldest", "two-level", "fetch-groups", "static-limit"],
+    "prefetcher": ["next-line", "inter", "intra", "caps"],
+}
+
+
+def values(key: str, usual: Any) -> st.SearchStrategy:
+    """Values of a key: the ends of its range, those near the usual one, and any between."""
+    kind = KEYS[key].metadata["kind"]
+    if isinstance(kind, Whole):
+        high = kind.high or 4 * max(1, usual)
+        if kind.power_of_two:
+            return st.sampled_from([1 << k for k in range(high.bit_length()) if kind.low <= 1 << k <= high])
+        near = [value for value in (usual // 2, usual - 1, usual + 1, 2 * usual) if kind.low <= value <= high]
+        return st.sampled_from([kind.low, high, *near]) | st.integers(kind.low, high)
+    if isinstance(kind, Real):
+        return st.floats(usual / 8, usual * 8)
+    if isinstance(kind, Choice):
+        return st.sampled_from(kind.words)
+    assert isinstance(kind, Flag)
+    return st.booleans()
+
+
+@st.composite
+def machines(draw) -> tuple[str, dict[str, Any], dict[str, str]]:
+    """A preset with a few cores, some of its keys changed, and policies."""
+    preset = draw(st.sampled_from(presets()))
+    usual = load(preset)
+    changes: dict[str, Any] = {"core.detail": draw(st.integers(1, 3))}
+    if usual.network.kind != "mesh":
+        changes["core.cores"] = usual.core.cores_per_cluster * draw(st.integers(1, 4))
+    for key in draw(st.lists(st.sampled_from(TRIED), max_size=6, unique=True)):
+        changes[key] = draw(values(key, dict(usual.items())[key]))
+    policies = {slot: draw(st.sampled_from(names)) for slot, names in POLICIES.items() if draw(st.booleans())}
+    return preset, changes, policies
+
+
+def check(machine: tuple[str, dict[str, Any], dict[str, str]]) -> None:
+    preset, changes, policies = machine
+    try:
+        config = load(preset).replace(changes)
+    except ConfigError:
+        assume(False)
+    found = []
+    for jump in (1, 0):
+        device = sl.Gpu(config, memory_bytes=1 << 24, max_cycles=50_000_000, **policies)
+        device.machine.records.gpu[0].jump = jump
+        try:
+            run, written = mixed.launch(device, CTAS)
+        except LaunchError:  # a CTA fits in no core
+            assume(False)
+        assert written == mixed.expected(CTAS)
+        assert sum(run.stalls.values()) == run.cycles * config.core.cores * config.issue.schedulers
+        assert all(share <= 1.001 for share in run.utilisation.values())  # clocks that do not divide each other are rounded
+        found.append((run.cycles, run.counters, run.stalls))
+    assert found[0] == found[1]
+
+
+RELAXED = {"deadline": None, "derandomize": True, "suppress_health_check": [HealthCheck.filter_too_much, HealthCheck.too_slow]}
+
+
+@settings(max_examples=40, **RELAXED)
+@given(machines())
+def test_any_machine_runs_a_kernel_right_and_counts_every_cycle(machine):
+    check(machine)
+
+
+@pytest.mark.slow
+@settings(max_examples=1000, **RELAXED)
+@given(machines())
+def test_many_machines_do(machine):
+    check(machine)
