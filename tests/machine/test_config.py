@@ -262,7 +262,7 @@ def test_an_unknown_key_is_named_with_the_nearest_known(changes, words):
             "core.cores = 16",
             "it must be a multiple of core.cores_per_cluster (3)",
         ),
-        ({"core.max_threads": 2048}, "core.max_threads = 2048", "48 warps of 32 hold at most 1536"),
+        ({"core.max_threads": 2048}, "core.max_threads = 2048", "core.max_warps (48) of 32 hold at most 1536"),
         ({"core.registers": 32767}, "core.registers = 32767", "it must be a multiple of core.register_allocation_unit (64)"),
         ({"core.max_warps": 47, "core.max_threads": 1024}, "issue.schedulers = 2", "it must divide core.max_warps (47)"),
         (
@@ -279,7 +279,7 @@ def test_an_unknown_key_is_named_with_the_nearest_known(changes, words):
         (
             {"register_file.collectors_mem": 0},
             "register_file.collectors_mem = 0",
-            "it must be at least 1 while collectors_generic is 0",
+            "it must be at least 1 while register_file.collectors_generic is 0",
         ),
         (
             {"core.sub_cores": 2, "units.sfu_units": 2, "register_file.collectors_generic": 3},
@@ -290,7 +290,7 @@ def test_an_unknown_key_is_named_with_the_nearest_known(changes, words):
         (
             {"l2.bytes": 49152},
             "l2.bytes = 49152",
-            "it makes 48 sets of 8 lines of 128 bytes, and the sets must be a power of two",
+            "it makes 48 sets of l2.ways (8) lines of l2.line_bytes (128), and the sets must be a power of two",
         ),
         ({"l2.sector_bytes": 256}, "l2.sector_bytes = 256", "it must divide l2.line_bytes (128)"),
         (
@@ -304,17 +304,17 @@ def test_an_unknown_key_is_named_with_the_nearest_known(changes, words):
             "it makes 131072 lines of l2.line_bytes (128), and there may be 16384",
         ),
         ({"l1d.mshr_merges": 100}, "l1d.mshr_merges = 100", "times l1d.mshr_entries (64) it may be at most 4096"),
-        ({"units.sp_units": 16}, "units.sp_units = 16", "at most 8 in each of 1 sub-cores"),
+        ({"units.sp_units": 16}, "units.sp_units = 16", "at most 8 in each of core.sub_cores (1)"),
         (
             {"network.flit_bytes": 8, "l1d.line_bytes": 256, "l1d.sector_bytes": 256, "l1d.bytes": 16384, "l1d.index": "linear"}
             | {"l2.line_bytes": 256, "l2.sector_bytes": 256},
             "network.flit_bytes = 8",
-            "it cuts a packet with a line of l1d into 33 flits, and there may be 24",
+            "it cuts a packet of l1d.line_bytes (256) and network.header_bytes (8) into 33 flits, and there may be 24",
         ),
         (
             {"network.kind": "mesh", "network.mesh_width": 16, "network.mesh_height": 16},
             "network.mesh_width = 16",
-            "mesh_width * mesh_height is 256, and there may be 128",
+            "times network.mesh_height it is 256, and there may be 128",
         ),
         (
             {"dram.channels": 1, "l2.slices": 12, "l2.slices_per_channel": 12},
@@ -324,29 +324,32 @@ def test_an_unknown_key_is_named_with_the_nearest_known(changes, words):
         (
             {"dram.t_rtw": 9},
             "dram.t_rtw = 9",
-            "the write's data must follow the read's on the bus: at least t_cl + burst_length / data_rate - t_wl (10)",
+            "a write's data must follow a read's on the bus: "
+            "at least dram.t_cl + dram.burst_length / dram.data_rate - dram.t_wl (10)",
         ),
         (
             {"shared_memory.split": "at-launch", "shared_memory.splits": ((0, 65536), (16384, 49152))},
             "shared_memory.splits = 0",
-            "an L1 part is a multiple of 4096 bytes (a way of all its sets), up to 262144",
+            "an L1 part is a multiple of 4096 bytes (l1d.bytes / l1d.ways: a way of all its sets), "
+            "up to 262144 (by l1d.line_bytes)",
         ),
         (
             {"network.ejection_flits": 3},
             "network.ejection_flits = 3",
-            "a packet with a line of l1d has 4 flits, and a destination must hold it whole",
+            "a packet of l1d.line_bytes (128) and network.header_bytes (8) has 4 of network.flit_bytes, and must be held whole",
         ),
         (
             {"register_file.collectors_mem": 60},
             "register_file.collectors_mem = 60",
-            "with the other collectors there are 74, and a core has at most 64",
+            "with register_file.collectors_sp, register_file.collectors_sfu, register_file.collectors_generic there are 74 "
+            "in core.sub_cores (1), and there may be 64",
         ),
-        ({"core.cores": 240}, "core.cores = 240", "they are 240 clusters, and the network has at most 160 ports"),
+        ({"core.cores": 240}, "core.cores = 240", "over core.cores_per_cluster (1) they need 240 ports, and there may be 160"),
         ({"clocks.core_mhz": 0.0001}, "clocks.core_mhz = 0.0001", "it must be at least 1"),
         (
             {"l2.line_bytes": 64, "l2.bytes": 32768},
             "l1d.sector_bytes = 128",
-            "a sector of the L1 must fit in a line of the L2 (64)",
+            "it must divide l2.line_bytes (64)",
         ),
         (
             {"l1d.bytes": 32768},
@@ -357,7 +360,7 @@ def test_an_unknown_key_is_named_with_the_nearest_known(changes, words):
         (
             {"network.kind": "mesh", "network.mesh_width": 5, "network.mesh_height": 5},
             "network.mesh_width = 5",
-            "mesh_width * mesh_height is 25, but 15 clusters and 12 slices need 27 nodes",
+            "times network.mesh_height it is 25, but core.cores / core.cores_per_cluster (15) and l2.slices (12) need 27",
         ),
         ({"l2.slices": 13}, "l2.slices = 13", "it must be dram.channels * l2.slices_per_channel (6 * 2)"),
         (
@@ -374,7 +377,7 @@ def test_an_unknown_key_is_named_with_the_nearest_known(changes, words):
         ),
         ({"dram.t_ccd": 1}, "dram.t_ccd = 1", "a burst keeps the bus 2 cycles (dram.burst_length / dram.data_rate)"),
         ({"dram.t_rc": 39}, "dram.t_rc = 39", "it must be at least dram.t_ras + dram.t_rp (28 + 12 = 40)"),
-        ({"dram.t_ccdl": 1}, "dram.t_ccdl = 1", "it must be at least dram.t_ccd (2)"),
+        ({"dram.t_ccdl": 1}, "dram.t_ccdl = 1", "with dram.bank_groups (4) it must be at least dram.t_ccd (2)"),
     ],
 )
 def test_keys_that_contradict_one_another_are_named(changes, given, allowed):

@@ -73,6 +73,18 @@ def check(machine: tuple[str, dict[str, Any], dict[str, str]]) -> None:
     assert found[0] == found[1]
 
 
+@settings(max_examples=1000, deadline=None, derandomize=True)
+@given(machines())
+def test_what_is_no_machine_is_refused_by_name(machine):
+    preset, changes, _ = machine
+    error = ""
+    try:
+        load(preset).replace(changes)
+    except ConfigError as found:
+        error = str(found)
+    assert not error or any(key in error for key in changes)
+
+
 RELAXED = {"deadline": None, "derandomize": True, "suppress_health_check": [HealthCheck.filter_too_much, HealthCheck.too_slow]}
 
 
@@ -83,7 +95,7 @@ def test_any_machine_runs_a_kernel_right_and_counts_every_cycle(machine):
 
 
 @pytest.mark.slow
-@settings(max_examples=1000, **RELAXED)
+@settings(max_examples=500, **RELAXED)
 @given(machines())
 def test_many_machines_do(machine):
     check(machine)

@@ -6,6 +6,7 @@ import pytest
 import simtlab as sl
 from simtlab.machine.config import load
 from simtlab.machine.counters import COUNTERS
+from tests.timing import mixed
 from tests.timing.machines import gpu, kernel
 
 LINE = 128
@@ -201,12 +202,30 @@ def test_global_stores_skip_an_l1_that_is_for_local_memory_only():
     assert (found["l2_writes"], found["l1_hits"], found["l1_lookups"]) == (1, 0, 0)
 
 
-def test_a_dirty_line_goes_to_the_l2_when_it_is_pushed_out():
-    machine = gpu(SMALL | {"l1d.write_global": "write-back", "l1d.write_allocate": True})
+@pytest.mark.parametrize("allocate", ["on-miss", "on-fill"])
+@pytest.mark.parametrize("room", [1, 2, 8])
+def test_a_dirty_line_goes_to_the_l2_when_it_is_pushed_out(allocate, room):
+    """Also where it and the miss that pushes it out cannot leave together."""
+    write_back = {"l1d.write_global": "write-back", "l1d.write_allocate": True}
+    machine = gpu(SMALL | write_back | {"l1d.allocate": allocate, "l1d.miss_queue_entries": room})
     sets = machine.machine.config.l1d.sets
     found = counted(machine, STORE + loads_in_turn(*(sets * k for k in range(1, 5))), threads=1)
     assert found["l2_writes"] == 1
     assert found["l1_misses"] == 4
+
+
+@pytest.mark.parametrize("limit", [1, 2, 5])
+def test_with_few_requests_in_all_everything_takes_longer_and_ends(limit):
+    """Two cores that share so many places in the pool of requests, and an L2 that must write dirty lines back."""
+    changes = {"core.cores": 2, "l2.bytes": 4096, "l1d.write_global": "write-back", "l1d.write_allocate": True}
+    plenty, scarce, walking = (gpu(SMALL | changes) for _ in range(3))
+    walking.machine.records.gpu[0].jump = 0
+    for machine in (scarce, walking):
+        machine.machine.records.requests[0].limit = limit
+    runs = [mixed.launch(machine, 4) for machine in (plenty, scarce, walking)]
+    assert all(written == mixed.expected(4) for _, written in runs)
+    assert runs[1][0].cycles > runs[0][0].cycles
+    assert runs[1][0].counters == runs[2][0].counters
 
 
 def test_dirty_lines_of_the_l2_are_written_to_dram_when_pushed_out():

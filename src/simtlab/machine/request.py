@@ -52,10 +52,19 @@ request_t = record_t(
 )
 
 CAPACITY = 1 << 16
+KEPT = 1 << 13  # that cores leave for the L2, whose dirty lines must be able to leave or nothing would move any more
 
 # One record with all requests in it: compiled code passes its address around, where an array would cost reference counts.
 requests_t = record_t(
-    [("free", "i8"), ("used", "i8"), ("peak", "i8"), ("born", "i8"), ("ended", "i8"), ("entry", request_t, (CAPACITY,))]
+    [
+        ("free", "i8"),  # the first of the list of those that are
+        ("used", "i8"),
+        ("limit", "i8"),  # how many may be in use when a core wants one more
+        ("peak", "i8"),
+        ("born", "i8"),
+        ("ended", "i8"),
+        ("entry", request_t, (CAPACITY,)),
+    ]
 )
 
 
@@ -65,6 +74,7 @@ def new_requests() -> np.ndarray:
     following = requests["entry"]["next"][0]
     following[:] = np.arange(1, CAPACITY + 1)
     following[-1] = NOTHING
+    requests["limit"] = CAPACITY - KEPT
     return requests
 
 

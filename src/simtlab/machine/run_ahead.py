@@ -35,6 +35,8 @@ def calls_host(program: Any) -> bool:
 def run_ahead(gpu, core, requests):
     """Go on with a core as far as it concerns nobody else."""
     now = gpu.cycle
+    if requests.used + MOST_CYCLES * gpu.cores > requests.limit:
+        return  # whether a request is to be had may depend on what others do meanwhile
     last = min(now + MOST_CYCLES, gpu.until, core.next_sample - 1)
     while gpu.wake[core.number] <= last and is_alone(gpu, core):
         gpu.cycle = gpu.wake[core.number]

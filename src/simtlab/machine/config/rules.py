@@ -38,12 +38,14 @@ def _clock_rules(config: "MachineConfig") -> Broken:
 def _core_rules(config: "MachineConfig") -> Broken:
     core = config.core
     if config.clusters > MAX_PORTS:
-        yield "core.cores", core.cores, f"they are {config.clusters} clusters, and the network has at most {MAX_PORTS} ports"
+        ports = f"over core.cores_per_cluster ({core.cores_per_cluster}) they need {config.clusters} ports"
+        allowed = f"{ports}, and there may be {MAX_PORTS}"
+        yield "core.cores", core.cores, allowed
     if core.cores % core.cores_per_cluster:
         yield "core.cores", core.cores, f"it must be a multiple of core.cores_per_cluster ({core.cores_per_cluster})"
     if core.max_threads > core.max_warps * core.warp_size:
         most = core.max_warps * core.warp_size
-        yield "core.max_threads", core.max_threads, f"{core.max_warps} warps of {core.warp_size} hold at most {most}"
+        yield "core.max_threads", core.max_threads, f"core.max_warps ({core.max_warps}) of {core.warp_size} hold at most {most}"
     if core.registers % core.register_allocation_unit:
         unit = core.register_allocation_unit
         yield "core.registers", core.registers, f"it must be a multiple of core.register_allocation_unit ({unit})"
@@ -62,12 +64,12 @@ def _issue_rules(config: "MachineConfig") -> Broken:
         if number % sub_cores:
             yield f"units.{unit}_units", number, f"it must be a multiple of core.sub_cores ({sub_cores})"
         elif number > MAX_COPIES * sub_cores:
-            yield f"units.{unit}_units", number, f"at most {MAX_COPIES} in each of {sub_cores} sub-cores"
+            yield f"units.{unit}_units", number, f"at most {MAX_COPIES} in each of core.sub_cores ({sub_cores})"
     file = config.register_file
     if not file.collectors_generic:
         for part in ("sp", "sfu", "mem"):
             if not getattr(file, f"collectors_{part}"):
-                yield f"register_file.collectors_{part}", 0, "it must be at least 1 while collectors_generic is 0"
+                yield f"register_file.collectors_{part}", 0, "it must be at least 1 while register_file.collectors_generic is 0"
     if file.collectors_generic % sub_cores:
         allowed = f"it must be a multiple of core.sub_cores ({sub_cores})"
         yield "register_file.collectors_generic", file.collectors_generic, allowed
@@ -75,7 +77,8 @@ def _issue_rules(config: "MachineConfig") -> Broken:
     total = sum(-(-size // sub_cores) * sub_cores for size in sizes.values())
     if total > MAX_COLLECTORS:
         largest = max(sizes, key=lambda part: sizes[part])
-        allowed = f"with the other collectors there are {total}, and a core has at most {MAX_COLLECTORS}"
+        others = ", ".join(f"register_file.collectors_{part}" for part in sizes if part != largest)
+        allowed = f"with {others} there are {total} in core.sub_cores ({sub_cores}), and there may be {MAX_COLLECTORS}"
         yield f"register_file.collectors_{largest}", sizes[largest], allowed
 
 
@@ -89,7 +92,7 @@ def _cache_rules(config: "MachineConfig") -> Broken:
         if entries * merges > MAX_WAITERS:
             yield f"{name}.mshr_merges", merges, f"times {name}.mshr_entries ({entries}) it may be at most {MAX_WAITERS}"
     if config.l2.line_bytes % config.l1d.sector_bytes:
-        allowed = f"a sector of the L1 must fit in a line of the L2 ({config.l2.line_bytes})"
+        allowed = f"it must divide l2.line_bytes ({config.l2.line_bytes})"
         yield "l1d.sector_bytes", config.l1d.sector_bytes, allowed
 
 
@@ -104,7 +107,7 @@ def _geometry(name: str, cache: Cache) -> Broken:
         allowed = f"it must be a multiple of {name}.line_bytes * {name}.ways ({cache.line_bytes} * {cache.ways} = {a_way})"
         yield f"{name}.bytes", cache.bytes, allowed
     elif cache.sets & (cache.sets - 1):
-        geometry = f"{cache.sets} sets of {cache.ways} lines of {cache.line_bytes} bytes"
+        geometry = f"{cache.sets} sets of {name}.ways ({cache.ways}) lines of {name}.line_bytes ({cache.line_bytes})"
         allowed = f"it makes {geometry}, and the sets must be a power of two"
         yield f"{name}.bytes", cache.bytes, allowed
     most = MAX_L2_LINES if name == "l2" else MAX_L1_LINES
@@ -120,10 +123,11 @@ def _shared_memory_rules(config: "MachineConfig") -> Broken:
         given = f"with l1d.bytes = {config.l1d.bytes} it is not one of shared_memory.splits (L1:shared)"
         allowed = f"{given}: {splits}; shared_memory.shares_l1 = false lifts this"
         yield "shared_memory.bytes", shared.bytes, allowed
-    a_way, most = config.l1d.line_bytes * config.l1d.sets, MAX_L1_LINES * config.l1d.line_bytes
+    a_way, most = config.l1d.line_bytes * max(1, config.l1d.sets), MAX_L1_LINES * config.l1d.line_bytes
     for part, _ in shared.splits if shared.shares_l1 and shared.split == "at-launch" else ():
         if part % a_way or not 0 < part <= most:
-            yield "shared_memory.splits", part, f"an L1 part is a multiple of {a_way} bytes (a way of all its sets), up to {most}"
+            way = f"{a_way} bytes (l1d.bytes / l1d.ways: a way of all its sets)"
+            yield "shared_memory.splits", part, f"an L1 part is a multiple of {way}, up to {most} (by l1d.line_bytes)"
 
 
 def _network_rules(config: "MachineConfig") -> Broken:
@@ -131,20 +135,21 @@ def _network_rules(config: "MachineConfig") -> Broken:
     longest = max(("l1d", "l1i", "l1c", "l1t", "l2"), key=lambda name: getattr(config, name).line_bytes)
     line_bytes = getattr(config, longest).line_bytes
     flits = -(-(network.header_bytes + line_bytes) // network.flit_bytes)
+    packet = f"{longest}.line_bytes ({line_bytes}) and network.header_bytes ({network.header_bytes})"
     if flits > MAX_PACKET_FLITS:
-        allowed = f"it cuts a packet with a line of {longest} into {flits} flits, and there may be {MAX_PACKET_FLITS}"
+        allowed = f"it cuts a packet of {packet} into {flits} flits, and there may be {MAX_PACKET_FLITS}"
         yield "network.flit_bytes", network.flit_bytes, allowed
     elif flits > network.ejection_flits:
-        allowed = f"a packet with a line of {longest} has {flits} flits, and a destination must hold it whole"
+        allowed = f"a packet of {packet} has {flits} of network.flit_bytes, and must be held whole"
         yield "network.ejection_flits", network.ejection_flits, allowed
     if network.kind == "mesh":
         nodes, ports = network.mesh_width * network.mesh_height, config.clusters + config.l2.slices
         if nodes < ports:
-            needed = f"{config.clusters} clusters and {config.l2.slices} slices need {ports} nodes"
-            allowed = f"mesh_width * mesh_height is {nodes}, but {needed}"
+            needed = f"core.cores / core.cores_per_cluster ({config.clusters}) and l2.slices ({config.l2.slices}) need {ports}"
+            allowed = f"times network.mesh_height it is {nodes}, but {needed}"
             yield "network.mesh_width", network.mesh_width, allowed
         elif nodes > MAX_ROUTERS:
-            allowed = f"mesh_width * mesh_height is {nodes}, and there may be {MAX_ROUTERS}"
+            allowed = f"times network.mesh_height it is {nodes}, and there may be {MAX_ROUTERS}"
             yield "network.mesh_width", network.mesh_width, allowed
     if config.l2.slices != config.dram.channels * config.l2.slices_per_channel:
         product = f"{config.dram.channels} * {config.l2.slices_per_channel}"
@@ -175,7 +180,9 @@ def _dram_rules(config: "MachineConfig") -> Broken:
         yield "dram.t_rc", dram.t_rc, f"it must be at least dram.t_ras + dram.t_rp ({least})"
     soonest = dram.t_cl + dram.burst_cycles - dram.t_wl
     if dram.t_rtw < soonest:
-        allowed = f"the write's data must follow the read's on the bus: at least t_cl + burst_length / data_rate - t_wl ({soonest})"
+        least = f"dram.t_cl + dram.burst_length / dram.data_rate - dram.t_wl ({soonest})"
+        allowed = f"a write's data must follow a read's on the bus: at least {least}"
         yield "dram.t_rtw", dram.t_rtw, allowed
     if dram.bank_groups > 1 and dram.t_ccdl < dram.t_ccd:
-        yield "dram.t_ccdl", dram.t_ccdl, f"it must be at least dram.t_ccd ({dram.t_ccd})"
+        allowed = f"with dram.bank_groups ({dram.bank_groups}) it must be at least dram.t_ccd ({dram.t_ccd})"
+        yield "dram.t_ccdl", dram.t_ccdl, allowed

@@ -27,6 +27,8 @@ READ, WRITE, ATOMIC, PREFETCH = int(Kind.READ), int(Kind.WRITE), int(Kind.ATOMIC
 def tick(gpu, core, requests):
     """One core cycle."""
     account_for_sleep(core, gpu.cycle)
+    if core.starved:
+        core.starved, core.refused = 0, np.uint64(0)
     if core.next_sample <= gpu.cycle:
         sample(gpu, core)
     if core.responses.count > 0:
@@ -92,6 +94,9 @@ def fall_asleep(gpu, core):
     gpu.wake[core.number] = gpu.cycle + 1
     if gpu.jump == 0 or core.responses.count > 0:
         return
+    if core.starved:
+        core.quiet = 0
+        return
     if core.moved == gpu.cycle and not (core.quiet and is_stuck(gpu, core)):
         return
     if not core.quiet:
@@ -143,7 +148,7 @@ def take_answer(gpu, core, requests):
         elif request.kind == TEXTURE:
             texels_came(core, request.token)
         elif request.token < 0:
-            data_came(gpu, core, request)
+            data_came(gpu, core, requests, request)
         else:
             answered(gpu, core, request.token)
             if request.kind == ATOMIC:
@@ -153,10 +158,10 @@ def take_answer(gpu, core, requests):
 
 
 @compiled
-def data_came(gpu, core, request):
+def data_came(gpu, core, requests, request):
     """A sector for the L1D: those who wait for it have it."""
     entry = token_of(request.token)
-    fill_line(core, entry, request.address)
+    fill_line(gpu, core, requests, entry, request.address)
     way = core.mshr.entry[entry].way
     token = take_waiter(core.mshr, entry)
     while token != NOBODY:

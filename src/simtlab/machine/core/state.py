@@ -323,6 +323,7 @@ core_t = record_t(
         # load/store unit and first-level memory
         ("ldst_queue", fifo_t(64)),
         ("wants_room", "i8"),  # something waits for room in the queue to the network
+        ("starved", "i8"),  # in the last cycle something could not leave because all requests are in use
         ("looks_ahead", "i8"),  # a refusal can be foreseen: no policy has a say in what a load does
         ("outstanding", "i8"),  # requests that will be answered and were not yet
         ("ldst_blocked", "i8"),  # why the head cannot go on, a Failure

@@ -7,7 +7,7 @@ import numpy as np
 from simtlab.compiled import call_hook, compiled
 from simtlab.machine.bit_set import add as add_member
 from simtlab.machine.core.cta_slots import acknowledge
-from simtlab.machine.fifo import NOTHING, is_full, push
+from simtlab.machine.fifo import is_full, push
 from simtlab.machine.memory import mshr as table
 from simtlab.machine.memory.address_map import locate
 from simtlab.machine.memory.cache import (
@@ -82,8 +82,11 @@ def send(gpu, core, requests, kind, address, size, token, number):
 
 @compiled
 def no_room(core, requests):
-    """Whether a request cannot leave now; the core is woken when that may have changed."""
-    if is_full(core.inject) or requests.free == NOTHING:
+    """Whether a request cannot leave now; the core is woken when its queue has room, and looks again itself for a request."""
+    if requests.used >= requests.limit:
+        core.wants_room = core.starved = 1
+        return True
+    if is_full(core.inject):
         core.wants_room = 1
         return True
     return False
@@ -216,12 +219,13 @@ def bypass(gpu, core, requests, number, address):
 
 @compiled
 def write_back(gpu, core, requests, way):
-    """Send a dirty line to the L2; False if there is no room for it beside the miss that pushes it out."""
-    if core.inject.count + 2 > core.inject.limit or requests.entry[requests.free].next == NOTHING:
-        core.wants_room = 1
-        return False
+    """Send a dirty line to the L2; the caller has seen that it can leave. False if the access that pushes it out cannot leave
+    too: the line is gone then, and the access finds its place empty when it comes back."""
     core.l1_data_reads += 1
     send(gpu, core, requests, WRITE_BACK, address_of(core.l1d, way), core.l1d.line_bytes, 0, -1)
+    if no_room(core, requests):
+        invalidate(core.l1d, way)
+        return False
     return True
 
 
@@ -281,9 +285,10 @@ def store_in_cache(gpu, core, requests, number, way):
         way = victim(cache, address)
         if way == NO_WAY:
             return NO_TAG
-        dirty = cache.line[way].state == DIRTY
-        if dirty and (no_room(core, requests) or not write_back(gpu, core, requests, way)):
-            return NO_NETWORK
+        if cache.line[way].state == DIRTY:
+            if no_room(core, requests):
+                return NO_NETWORK
+            write_back(gpu, core, requests, way)
         reserve(cache, way, address, np.uint32(0))
     bit = sector_bit(cache, address)
     cache.line[way].dirty = np.uint32(cache.line[way].dirty | bit)
@@ -369,7 +374,7 @@ def token_of(entry):
 
 
 @compiled
-def fill_line(core, entry, address):
+def fill_line(gpu, core, requests, entry, address):
     """Data of a sector have come for the L1D; those who wait for it stand in the MSHR entry."""
     cache = core.l1d
     way = core.mshr.entry[entry].way
@@ -377,7 +382,7 @@ def fill_line(core, entry, address):
     if way == NO_WAY and cache.on_fill:
         way = probe(cache, address)
         if way == NO_WAY:
-            way = victim(cache, address)
+            way = line_for_fill(gpu, core, requests, address)
             if way != NO_WAY:
                 reserve(cache, way, address, bit)
     if way != NO_WAY:
@@ -387,3 +392,15 @@ def fill_line(core, entry, address):
         fill(cache, way, bit)
         core.l1_data_writes += 1
         core.mshr.entry[entry].way = way
+
+
+@compiled
+def line_for_fill(gpu, core, requests, address):
+    """A line for data that have come; none if all of the set are on their way, or the one to go is dirty and cannot leave now."""
+    cache = core.l1d
+    way = victim(cache, address)
+    if way != NO_WAY and not goes_silently(cache, way) and cache.line[way].state == DIRTY:
+        if no_room(core, requests):
+            return NO_WAY
+        write_back(gpu, core, requests, way)
+    return way
