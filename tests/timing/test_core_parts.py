@@ -100,6 +100,17 @@ def test_lines_taken_on_fill_let_a_set_have_more_misses_than_ways(allocate, tag_
     assert (found["l1_misses"], found["l1_hits"]) == ((32, 0) if tag_waits else (28, 4))
 
 
+@pytest.mark.parametrize(("schedulers", "sub_cores"), [(2, 1), (4, 1), (4, 2), (4, 4)])
+def test_all_schedulers_of_a_sub_core_have_instructions_to_issue(schedulers, sub_cores):
+    """Sixteen warps, as many on each scheduler, that do nothing but add: each of them issues as much as the others."""
+    parts = {"issue.schedulers": schedulers, "core.sub_cores": sub_cores, "issue.fetch_width": 4, "issue.decode_width": 2}
+    units = {"units.sp_units": schedulers, "units.sfu_units": sub_cores, "register_file.collectors_sp": 8}
+    device = gpu(parts | units)
+    run = kernel(device, loop("add.u32 %r1, %r1, 1;\n" * 8, 20))(1, 512, [NOTHING] * 2)
+    issued = run.timing.stalls_by_scheduler[0, :, list(run.stalls).index("issued")]
+    assert issued.tolist() == [run.instructions // schedulers] * schedulers
+
+
 LOCAL = ".reg .b32 %r<40>; .reg .b64 %d<40>; .local .align 4 .b8 l[64];"
 
 

@@ -137,6 +137,7 @@ def _configure_core(core: Any, number: int, config: MachineConfig) -> None:
         scheduler = w % issue.schedulers
         core.mine[scheduler] |= np.uint64(1 << w)
         core.sub_core_of[w] = scheduler % config.core.sub_cores
+        core.within[scheduler % config.core.sub_cores] |= np.uint64(1 << w)
     _configure_units(core, config)
     _configure_collectors(core, config)
     core.bank_written[:], core.bank_read[:] = -1, -1

@@ -7,17 +7,17 @@ from simtlab.machine.config import PHYSICAL_UNITS, MachineConfig
 
 def utilisation(config: MachineConfig, counters: Mapping[str, int], cycles: int) -> dict[str, float]:
     """The share of so many core cycles in which each kind of part worked, all parts of a kind together. Of a network it is what
-    it carried against what the side with fewer ports could take, a flit a cycle at each."""
+    it carried against what the side with fewer ports could take, a flit a cycle at each; an ideal network has no such bound."""
     cores, clocks = config.core.cores, config.clocks
     seconds = cycles / clocks.core_mhz
     units = {unit: config.units.number_of(unit) * cores * cycles for unit in PHYSICAL_UNITS} | {
         "ldst": cores * cycles, "tex": cores * cycles,
     }  # fmt: skip
-    ports = min(config.clusters, config.l2.slices)
-    worked = {unit: (counters[f"busy_{unit}"], could) for unit, could in units.items() if could} | {
+    ports = min(config.clusters, config.l2.slices) if config.network.kind != "ideal" else 0
+    worked = {unit: (counters[f"busy_{unit}"], could) for unit, could in units.items()} | {
         "request_network": (counters["request_flits"], ports * seconds * clocks.network_mhz),
         "reply_network": (counters["reply_flits"], ports * seconds * clocks.network_mhz),
         "l2": (counters["l2_accesses"], config.l2.slices * seconds * clocks.l2_mhz),
         "dram_bus": (counters["dram_bus_cycles"], config.dram.channels * seconds * clocks.dram_mhz),
     }  # fmt: skip
-    return {part: did / could if could else 0.0 for part, (did, could) in worked.items()}
+    return {part: did / could for part, (did, could) in worked.items() if could}

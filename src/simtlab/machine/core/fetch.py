@@ -19,7 +19,7 @@ def wanting(core, sub_core):
     """The warps of a sub-core that need instructions and can be fetched for now."""
     want = np.uint64(core.occupied & ~core.buffered & ~core.barrier & ~core.draining & ~(core.fetching | core.refused))
     if core.sub_cores > 1:
-        want = np.uint64(want & core.mine[sub_core])
+        want = np.uint64(want & core.within[sub_core])
     return np.uint64(want & ~core.resolving)
 
 

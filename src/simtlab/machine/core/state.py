@@ -255,7 +255,8 @@ core_t = record_t(
         ("paused", "u8"),  # the CTA throttle holds them back
         ("busy_warp", "u8"),  # WAR protection or the one-loop core holds the warp back
         ("unit_of_head", "u8", (N_UNITS,)),
-        ("mine", "u8", (MAX_SCHEDULERS,)),
+        ("mine", "u8", (MAX_SCHEDULERS,)),  # the warps of each scheduler,
+        ("within", "u8", (MAX_SUB_CORES,)),  # … and of each sub-core
         ("free_collectors", "u8", (MAX_SUB_CORES, 4)),  # by pool
         ("collecting", "i8"),  # collector units in use, and which, oldest first
         ("in_order", "i8", (MAX_COLLECTORS,)),
