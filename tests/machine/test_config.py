@@ -303,8 +303,8 @@ def test_an_unknown_key_is_named_with_the_nearest_known(changes, words):
             "l2.bytes = 16777216",
             "it makes 131072 lines of l2.line_bytes (128), and there may be 16384",
         ),
-        ({"l1d.mshr_merges": 100}, "l1d.mshr_merges = 100", "times l1d.mshr_entries (64) it may be at most 4096"),
-        ({"units.sp_units": 16}, "units.sp_units = 16", "at most 8 in each of core.sub_cores (1)"),
+        ({"l1d.mshr_merges": 100}, "l1d.mshr_merges = 100", "times l1d.mshr_entries (64) it may be at most 2048"),
+        ({"units.sp_units": 16}, "units.sp_units = 16", "at most 4 in each of core.sub_cores (1)"),
         (
             {"network.flit_bytes": 8, "l1d.line_bytes": 256, "l1d.sector_bytes": 256, "l1d.bytes": 16384, "l1d.index": "linear"}
             | {"l2.line_bytes": 256, "l2.sector_bytes": 256},

@@ -173,7 +173,7 @@ def test_a_write_that_misses_takes_a_line_where_it_may(policy, allocate, hits, w
 @pytest.mark.parametrize(("threads", "hits"), [(32, 4), (31, 3), (24, 3), (8, 1), (1, 0)])
 def test_a_write_through_keeps_the_sectors_it_writes_whole(threads, hits):
     """As on an H200, where a load of a line that 32 lanes have just written takes 37 cycles and one of a line that fewer have
-    written goes to the L2. Of a part of a sector the hardware keeps the written bytes, the model nothing."""
+    written goes to the L2. What the hardware also does: a load of just the written part of a sector hits."""
     sectors = {"l1d.write_global": "write-through", "l1d.write_allocate": True, "l1d.sector_bytes": 32}
     store = f"setp.lt.u32 %p1, %r1, {threads};\n" + address(4) + "@%p1 st.global.u32 [%d2], %r1;\nmembar.gl;\n"
     found = counted(gpu(SMALL | sectors), store + WORD)
@@ -245,6 +245,50 @@ def test_a_word_written_makes_only_its_sector_present_in_a_sectored_l2():
     found = counted(machine, address(LINE) + "st.global.u32 [%d2], %r1;\nmembar.gl;\n" + WORD)
     assert found["l2_writes"] == 32
     assert found["l2_misses"] >= 32  # the other three sectors of each
+
+
+def write_some(first: int, last: int) -> str:
+    """Lanes write the words from one to another of the array, and are waited for."""
+    lanes = f"setp.ge.u32 %p1, %r1, {first};\nsetp.le.and.u32 %p1, %r1, {last}, %p1;\n"
+    return lanes + address(4) + "@%p1 st.global.u32 [%d2], %r1;\nmembar.gl;\n"
+
+
+@pytest.mark.parametrize(
+    ("writes", "read", "from_dram"),
+    [
+        ([(0, 7)], 0, 0),  # a sector written whole is there
+        ([(0, 3)], 0, 1),  # half of one is not
+        ([(0, 3), (4, 7)], 0, 0),  # both halves are
+        ([(8, 15)], 0, 1),  # a write to the second sector is none to the first,
+        ([(8, 15)], 8, 0),  # … but to the second
+        ([(0, 31)], 24, 0),
+    ],
+)
+def test_a_sector_of_the_l2_is_there_when_all_its_words_are_written(writes, read, from_dram):
+    """L1 lines of 128 bytes that are not used, L2 sectors of 32."""
+    changes = SMALL | {"l1d.enabled": False, "l1d.sector_bytes": 32, "l2.sector_bytes": 32}
+    write, read_it = "".join(write_some(*some) for some in writes), f"ld.global.u32 %r10, [%d1+{4 * read}];\n" + then(10)
+    only_written, found = (counted(gpu(changes), body) for body in (write, write + read_it))
+    assert found["l2_misses"] - found["l1i_misses"] == only_written["l2_misses"] - only_written["l1i_misses"] + from_dram
+
+
+def test_a_word_that_many_lanes_write_is_sent_once():
+    """A header of 8 bytes and 4 of data are one flit of 32 bytes; a whole line takes five."""
+    store = "st.global.u32 [%d2], %r1;\n"
+    alike, apart = (counted(gpu(SMALL), address(stride) + store) for stride in (0, 4))
+    assert alike["request_packets"] == apart["request_packets"]
+    assert apart["request_flits"] - alike["request_flits"] == 4
+
+
+@pytest.mark.parametrize(("words", "sectors"), [((0, 31), 4), ((8, 23), 2), ((0, 0), 1), ((31, 31), 1)])
+def test_the_sectors_from_the_first_that_is_dirty_to_the_last_go_to_dram(words, sectors):
+    machine = gpu(SMALL | {"l2.sector_bytes": 32, "l2.bytes": 1024, "l2.ways": 1})
+    l2 = machine.machine.config.l2
+    lines = 2 * l2.lines * l2.slices
+    step = f"add.u64 %d1, %d1, {LINE};\n"
+    found = counted(machine, (write_some(*words) + step) * lines, lines=lines)
+    assert found["l2_write_backs"] >= lines // 2  # instructions push some out too
+    assert found["l2_write_back_sectors"] == sectors * found["l2_write_backs"]
 
 
 # Which line goes -----------------------------------------------------------------------------------------------------

@@ -102,14 +102,9 @@ class Timing:
 
     @property
     def dram_bandwidth(self) -> float:
-        """Bytes a second. A read moves what the L1 asked for or a sector of the L2, a write a line of it, in whole bursts."""
-        burst = self.config.dram.burst_bytes
-        read = max(self.config.l1d.sector_bytes, self.config.l2.sector_bytes)
-        moved = sum(
-            self.counters[counter] * -(-size // burst) * burst
-            for counter, size in (("dram_reads", read), ("dram_writes", self.config.l2.line_bytes))
-        )
-        return ratio(moved, self.seconds)
+        """Bytes a second, in whole bursts."""
+        bursts = self.counters["dram_read_accesses"] + self.counters["dram_write_accesses"]
+        return ratio(bursts * self.config.dram.burst_bytes, self.seconds)
 
     # As JSON ----------------------------------------------------------------------------------------------------------
 

@@ -94,6 +94,7 @@ COUNTERS = [
     Counter("l2_writes", "accesses", "Writes the L2 took.", "slices", "writes"),
     Counter("l2_atomics", "accesses", "Atomics carried out at the L2.", "slices", "atomics"),
     Counter("l2_write_backs", "lines", "Dirty lines the L2 sent to DRAM.", "slices", "write_backs"),
+    Counter("l2_write_back_sectors", "sectors", "Of these, from the first dirty one to the last.", "slices", "write_back_sectors"),
     Counter("l2_stalls", "L2 cycles", "Slices whose oldest request had to wait.", "slices", "stalls"),
     Counter("dram_reads", "requests", "Reads the DRAM has finished.", "channels", "reads"),
     Counter("dram_writes", "requests", "Writes the DRAM has finished.", "channels", "writes"),

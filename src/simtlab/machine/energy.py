@@ -65,7 +65,7 @@ EVENTS = [
     Event("network", "flit_word_pj", ("request_flit_hops", "reply_flit_hops"), lambda c: c.network.flit_bytes / WORD_BYTES),
     Event("l2", "l2_tag_pj", ("l2_accesses",)),
     Event("l2", "l2_word_pj", ("l2_hits", "l2_hits_reserved", "l2_misses", "l2_writes", "l2_atomics"), asked_of_l2),
-    Event("l2", "l2_word_pj", ("l2_write_backs",), lambda c: c.l2.line_bytes / WORD_BYTES),
+    Event("l2", "l2_word_pj", ("l2_write_back_sectors",), lambda c: c.l2.sector_bytes / WORD_BYTES),
     Event("l2", "atomic_pj", ("l2_atomics",)),
     Event("dram", "dram_activate_pj", ("dram_activates",)),
     Event("dram", "dram_word_pj", ("dram_read_accesses", "dram_write_accesses"), lambda c: c.dram.burst_bytes / WORD_BYTES),

@@ -1,4 +1,7 @@
-"""How large the machine's tables are: what no configuration goes beyond. The configuration's rules and the records read it here."""
+"""How large the machine's tables are: what no configuration goes beyond. The configuration's rules and the records read it here.
+
+Larger ones cost speed: the host is quickest at what lies within 32 KB of a record's beginning.
+"""
 
 # A core
 MAX_CORES = 256
@@ -8,7 +11,7 @@ MAX_SCHEDULERS = 4
 MAX_SUB_CORES = 4
 MAX_REGISTER_BANKS = 32
 MAX_COLLECTORS = 64
-MAX_COPIES = 8  # of one unit in a core (or sub-core)
+MAX_COPIES = 4  # of one unit in a core (or sub-core)
 MAX_SHARED_BANKS = 64
 MAX_FRAGMENTS = 64  # texture fetches in flight
 MAX_PREFETCHES = 64  # that can wait for the L1
@@ -19,7 +22,7 @@ MAX_LATENCY = 960  # of a unit or a first-level memory; what a narrow SIMD adds 
 MAX_L1_LINES = 2048
 MAX_L2_LINES = 16384  # of a slice
 MAX_MSHRS = 256  # of a cache
-MAX_WAITERS = 4096  # for lines on their way to one cache
+MAX_WAITERS = 2048  # for lines on their way to one cache
 MAX_INJECTIONS = 256  # requests of a core that wait for the network
 
 # Networks
@@ -33,7 +36,7 @@ MAX_PACKET_FLITS = 24
 MAX_ROUTERS = 128  # of a mesh
 
 # The L2 and DRAM
-MAX_SLICE_QUEUE = 2048  # requests waiting in one of a slice's queues, or cycles of the pipe in front of it
+MAX_SLICE_QUEUE = 512  # requests waiting in one of a slice's queues, or cycles of the pipe in front of it
 MAX_DRAM_BANKS = 32
 MAX_DRAM_QUEUE = 256  # requests a memory controller chooses among, or answers that wait
 MAX_DRAM_CYCLES = 1024  # of a timing

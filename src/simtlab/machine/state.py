@@ -127,5 +127,6 @@ slice_t = record_t(
         ("writes", "i8"),
         ("atomics", "i8"),
         ("write_backs", "i8"),
+        ("write_back_sectors", "i8"),
     ]
 )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simtlab.compiled import compiled
+from simtlab.compiled import compiled, count_ones
 from simtlab.execute.image import NO_IMAGE, find_image
 from simtlab.execute.memory import HEAP_BASE, is_local, is_shared, lane_address
 from simtlab.execute.simt_stack import lowest_lane
@@ -44,6 +44,15 @@ def coalesce(gpu, core, op, warp, ins, mask):
                 add_local(gpu, core, op, lane, address, ins.access_bytes, granule)
             else:
                 add(op, address, ins.access_bytes, granule)
+    measure(op)
+
+
+@compiled
+def measure(op):
+    """A store carries each word once, however many lanes write to it."""
+    if op.is_store:
+        for k in range(op.accesses):
+            op.bytes[k] = WORD_BYTES * count_ones(np.uint64(op.first[k]))
 
 
 @compiled
@@ -58,6 +67,7 @@ def add_surface(gpu, core, op, warp, ins, mask):
             if place != FAULTED and place != NOWHERE:
                 address = place - kernel.launch.arena + HEAP_BASE
                 add(op, address, size, gpu.sector_bytes)
+    measure(op)
 
 
 @compiled
@@ -89,12 +99,19 @@ def add(op, address, size, granule):
         k -= 1
     if k >= 0:
         op.bytes[k] = min(op.bytes[k] + size, granule)
-        op.first[k] = min(op.first[k], address)
+        op.first[k] = op.first[k] | words_at(address - line, size) if op.is_store else min(op.first[k], address)
         return
     op.lines[op.accesses] = line
-    op.first[op.accesses] = address
+    op.first[op.accesses] = words_at(address - line, size) if op.is_store else address
     op.bytes[op.accesses] = min(size, granule)
     op.accesses += 1
+
+
+@compiled
+def words_at(offset, size):
+    """The words of a line that so many bytes at an offset belong to, as bits."""
+    words = np.uint64((1 << max(1, size // WORD_BYTES)) - 1)
+    return np.int64(np.uint64(words << np.uint64(offset // WORD_BYTES)))
 
 
 @compiled

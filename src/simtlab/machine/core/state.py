@@ -139,7 +139,7 @@ op_t = record_t(
         ("hits_ready", "i8"),  # when the last hit among its accesses has its data
         ("lines", "i8", (MAX_ACCESSES,)),  # sector addresses it touches
         ("bytes", "i2", (MAX_ACCESSES,)),  # bytes wanted of each
-        ("first", "i8", (MAX_ACCESSES,)),  # and the lowest address wanted of it
+        ("first", "i8", (MAX_ACCESSES,)),  # and the lowest address wanted of it; of a store, which words are written, as bits
     ]
 )
 

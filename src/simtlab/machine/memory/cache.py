@@ -15,6 +15,7 @@ NO_WAY = -1
 FIRST_TO_GO, CANNOT_GO = 0, 1 << 62  # ranks
 MOST_REMEMBERED = 128  # prefetched lines that went unused, to see which of them are asked for after all
 EMPTY = -1
+ALL_WORDS = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 
 
 class LineState(IntEnum):
@@ -26,8 +27,9 @@ class LineState(IntEnum):
 
 line_t = np.dtype(
     [
-        ("used", "i8"),
-        ("filled", "i8"),
+        ("written", "u8"),  # words written since it took the place
+        ("used", "u4"),  # by the cache's clock, which counts its accesses
+        ("filled", "u4"),
         ("sectors", "u4"),  # valid 32-byte sectors
         ("pending", "u4"),  # sectors on their way
         ("dirty", "u4"),
@@ -37,7 +39,7 @@ line_t = np.dtype(
     ],
     align=True,
 )
-LINE_BYTES = line_t.itemsize
+LINE_BYTES = line_t.itemsize  # half a cache line of the host, so that none lies in two
 
 
 def cache_t(max_lines: int) -> np.dtype:
@@ -156,7 +158,7 @@ def rank(cache, way):
     elif not may_go(line):
         cache.ranks[way] = CANNOT_GO
     else:
-        cache.ranks[way] = 2 * (line.filled if cache.fifo else line.used) + must_be_seen_off(line)
+        cache.ranks[way] = 2 * np.int64(line.filled if cache.fifo else line.used) + must_be_seen_off(line)
 
 
 @compiled
@@ -220,7 +222,9 @@ def reserve(cache, way, address, sectors):
     line.sectors = np.uint32(0)
     line.pending = sectors
     line.dirty = np.uint32(0)
+    line.written = np.uint64(0)
     touch(cache, way)
+    line.filled = cache.clock
 
 
 @compiled
@@ -253,6 +257,27 @@ def fill(cache, way, sectors):
     cache.clock += 1
     line.filled = cache.clock
     rank(cache, way)
+
+
+@compiled
+def write_words(cache, way, address, words, stays_dirty):
+    """Words from an address on are written into a line; sectors of which every word has been are there now. Others must be
+    fetched if anybody wants to read them."""
+    line = cache.line[way]
+    written = np.uint64(words << np.uint64((address & (cache.line_bytes - 1)) >> 2))
+    line.written = np.uint64(line.written | written)
+    each = cache.sector_bytes >> 2
+    touched, whole = np.uint32(0), np.uint32(0)
+    for sector in range(cache.line_bytes >> cache.sector_shift):
+        its_words = np.uint64(np.uint64(ALL_WORDS >> np.uint64(64 - each)) << np.uint64(sector * each))
+        bit = np.uint32(np.uint32(1) << np.uint32(sector))
+        if written & its_words != 0:
+            touched = np.uint32(touched | bit)
+            if line.written & its_words == its_words:
+                whole = np.uint32(whole | bit)
+    if stays_dirty:
+        line.dirty = np.uint32(line.dirty | touched)
+    fill(cache, way, np.uint32(whole & ~line.pending))  # what is on its way has an MSHR that knows the line
 
 
 @compiled

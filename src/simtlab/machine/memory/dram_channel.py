@@ -255,7 +255,8 @@ def _checked(timing: Mapping[str, Any]) -> dict[str, Any]:
         _require(values, key, 1 <= values[key] <= most, f"1 to {most}")
     _require(values, "bank_groups", 1 <= values["bank_groups"] <= values["banks"], "1 to the number of banks")
     _require(values, "burst_cycles", 1 <= values["burst_cycles"] <= MOST_CYCLES, f"1 to {MOST_CYCLES}")
-    _require(values, "access_bytes", values["access_bytes"] >= 1, "1 or more")
+    access_bytes = values["access_bytes"]
+    _require(values, "access_bytes", access_bytes >= 1 and access_bytes & (access_bytes - 1) == 0, "a power of two")
     return _derived(values)
 
 

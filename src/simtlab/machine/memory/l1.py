@@ -11,6 +11,7 @@ from simtlab.machine.fifo import is_full, push
 from simtlab.machine.memory import mshr as table
 from simtlab.machine.memory.address_map import locate
 from simtlab.machine.memory.cache import (
+    ALL_WORDS,
     DIRTY,
     NO_WAY,
     address_of,
@@ -25,6 +26,7 @@ from simtlab.machine.memory.cache import (
     touch,
     victim,
     was_unused,
+    write_words,
 )
 from simtlab.machine.request import Kind, create
 
@@ -71,6 +73,10 @@ def send(gpu, core, requests, kind, address, size, token, number):
         request.warp = core.ops[number].slot
     locate(gpu.map, requests, made)
     request.destination = request.slice
+    if kind == WRITE:
+        request.words = np.uint64(core.ops[number].first[core.ops[number].served])
+    elif kind == WRITE_BACK:
+        request.words = np.uint64(ALL_WORDS >> np.uint64(64 - (size >> 2)))
     carries = size if kind == WRITE or kind == WRITE_BACK or kind == ATOMIC else 0
     request.flits = gpu.flits[carries]
     core.outstanding += kind != WRITE_BACK
@@ -246,7 +252,7 @@ def store_line(gpu, core, requests, number):
     if policy == EVICT:
         if way != NO_WAY and may_go(cache.line[way]):
             invalidate(cache, way)
-    elif is_cached and not keep_written(gpu, core, requests, address, way, op.bytes[op.served]):
+    elif is_cached and not keep_written(gpu, core, requests, address, way, np.uint64(op.first[op.served])):
         return NO_NETWORK
     core.l1_lookups += is_cached
     send(gpu, core, requests, WRITE, address, op.bytes[op.served], number, number)
@@ -254,24 +260,19 @@ def store_line(gpu, core, requests, number):
 
 
 @compiled
-def keep_written(gpu, core, requests, address, way, size):
-    """Write-through: a line that is there is written too. Where writes take lines, a sector written whole is there from now on.
-    False if the line it takes is dirty and cannot leave now."""
+def keep_written(gpu, core, requests, address, way, words):
+    """Write-through: a line that is there is written too; a write that misses takes one where it may. False if that one is dirty
+    and cannot leave now."""
     cache = core.l1d
-    core.l1_data_writes += way != NO_WAY
-    bit = sector_bit(cache, address)
-    if cache.write_allocate == 0 or size < cache.sector_bytes:
-        return True
-    if way == NO_WAY:
+    if way == NO_WAY and cache.write_allocate:
         way = victim(cache, address)
-        if way == NO_WAY:
-            return True
-        if cache.line[way].state == DIRTY and not write_back(gpu, core, requests, way):
-            return False
-        reserve(cache, way, address, np.uint32(0))
+        if way != NO_WAY:
+            if cache.line[way].state == DIRTY and not write_back(gpu, core, requests, way):
+                return False
+            reserve(cache, way, address, np.uint32(0))
+    if way != NO_WAY:
+        write_words(cache, way, address, words, False)
         core.l1_data_writes += 1
-    if cache.line[way].pending & bit == 0:
-        fill(cache, way, bit)
     return True
 
 
@@ -290,9 +291,7 @@ def store_in_cache(gpu, core, requests, number, way):
                 return NO_NETWORK
             write_back(gpu, core, requests, way)
         reserve(cache, way, address, np.uint32(0))
-    bit = sector_bit(cache, address)
-    cache.line[way].dirty = np.uint32(cache.line[way].dirty | bit)
-    fill(cache, way, bit)
+    write_words(cache, way, address, np.uint64(op.first[op.served]), True)
     touch(cache, way)
     core.l1_lookups += 1
     core.l1_data_writes += 1

@@ -1,14 +1,15 @@
 """An L2 slice (BOOK 4.3): a request waits out the slice's pipe, then hits, joins a miss under way, or goes to DRAM.
 
-The L2 is write-back: a write takes its line without reading it (sectors have byte masks), and a dirty line that is pushed
-out goes to DRAM. Atomics are carried out here, in order of arrival. Every request but a write-back is answered.
+The L2 is write-back: a write takes its line without reading it (which words it has written is known), and the sectors of a line
+that are dirty go to DRAM when it is pushed out, from the first to the last. Atomics are carried out here, in order of arrival.
+Every request but a write-back is answered.
 """
 
 from enum import IntEnum
 
 import numpy as np
 
-from simtlab.compiled import compiled
+from simtlab.compiled import compiled, count_trailing_zeros
 from simtlab.machine.fifo import NOTHING, front, is_full, pop, push
 from simtlab.machine.memory import mshr as table
 from simtlab.machine.memory.address_map import locate
@@ -28,6 +29,7 @@ from simtlab.machine.memory.cache import (
     set_of,
     touch,
     victim_of_set,
+    write_words,
 )
 from simtlab.machine.memory.dram import next_event as next_in_dram
 from simtlab.machine.memory.dram import offer
@@ -262,11 +264,7 @@ def write(gpu, slice, requests, number):
             slice.writes -= 1
             return -way
         reserve(cache, way, request.address, np.uint32(0))
-    address = request.address
-    while address < request.address + request.bytes:
-        make_dirty(slice, way, address)
-        fill(cache, way, sector_bit(cache, address))
-        address += cache.sector_bytes
+    write_words(cache, way, request.address, request.words, True)
     touch(cache, way)
     if request.kind == WRITE_BACK:
         end(requests, number)
@@ -287,13 +285,25 @@ def make_room(gpu, slice, requests, set):
         return -NO_DRAM_ROOM
     number = create(requests)
     request = requests.entry[number]
-    request.kind, request.address, request.bytes = WRITE_BACK, address_of(slice.cache, way), slice.cache.line_bytes
+    first, last = ends_of(slice.cache.line[way].dirty)
+    request.kind, request.address = WRITE_BACK, address_of(slice.cache, way) + first * slice.cache.sector_bytes
+    request.bytes = (last - first + 1) * slice.cache.sector_bytes
     request.ready = gpu.l2.cycle + gpu.dram_latency
     request.core = -1
     locate(gpu.map, requests, number)
     push(slice.to_dram, number)
     slice.write_backs += 1
+    slice.write_back_sectors += last - first + 1
     return way
+
+
+@compiled
+def ends_of(sectors):
+    """The first and the last of a set of sectors."""
+    first = last = count_trailing_zeros(np.uint64(sectors))
+    while np.uint64(sectors) >> np.uint64(last + 1) != 0:
+        last += 1
+    return first, last
 
 
 @compiled
