@@ -16,7 +16,8 @@ from simtlab.machine.core.operand_collector import read_operands
 from simtlab.machine.core.stall import DISPATCH, ISSUED, MATH_PIPE_THROTTLE, MIO_THROTTLE, NOT_SELECTED, REPLAY, count_cause
 from simtlab.machine.core.texture_unit import serve_textures, texels_came
 from simtlab.machine.fifo import pop
-from simtlab.machine.memory.l1 import NOBODY, NONE, fill_constant, fill_line, release, take_waiter, token_of
+from simtlab.machine.memory.constant_cache import fill_constant
+from simtlab.machine.memory.l1 import NOBODY, NONE, fill_line, release, take_waiter, token_of
 from simtlab.machine.request import Kind, end
 
 INSTRUCTION, CONSTANT, TEXTURE = int(Kind.INSTRUCTION), int(Kind.CONSTANT), int(Kind.TEXTURE)

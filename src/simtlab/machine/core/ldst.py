@@ -12,7 +12,8 @@ from simtlab.machine.core.state import MAX_OPS, OpState, Unit
 from simtlab.machine.core.timing import Memory
 from simtlab.machine.fifo import NOTHING, front, is_full, pop, push
 from simtlab.machine.memory.cache import line_of, lock
-from simtlab.machine.memory.l1 import Failure, fetch_constant, load, mshr_full, send_atomic, store_line, why_refused
+from simtlab.machine.memory.constant_cache import fetch_constant
+from simtlab.machine.memory.l1 import Failure, load, mshr_full, send_atomic, store_line, why_refused
 from simtlab.machine.memory.prefetch import overtake, serve_prefetch
 
 IN_LDST, WAITING = int(OpState.IN_LDST), int(OpState.WAITING)

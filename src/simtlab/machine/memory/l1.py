@@ -30,7 +30,7 @@ from simtlab.machine.memory.cache import (
 )
 from simtlab.machine.request import Kind, create
 
-READ, WRITE, ATOMIC, CONSTANT = (int(k) for k in (Kind.READ, Kind.WRITE, Kind.ATOMIC, Kind.CONSTANT))
+READ, WRITE, ATOMIC = int(Kind.READ), int(Kind.WRITE), int(Kind.ATOMIC)
 WRITE_BACK = int(Kind.WRITE_BACK)
 find_entry, merge, allocate = table.find, table.merge, table.allocate
 mshr_full, can_merge, take_waiter, release = table.is_full, table.can_merge, table.take_waiter, table.release
@@ -316,54 +316,11 @@ def send_atomic(gpu, core, requests, number):
 
 
 @compiled
-def fetch_constant(gpu, core, requests, number):
-    """A read of the constant cache; misses of one line share a request."""
-    op = core.ops[number]
-    cache = core.l1c
-    address = op.lines[op.served]
-    way = probe(cache, address)
-    if way != NO_WAY and cache.line[way].pending == 0:
-        touch(cache, way)
-        core.l1c_hits += 1
-        op.hits_ready = gpu.cycle + cache.hit_latency
-        return NONE
-    entry = find_entry(core.mshr_constant, address)
-    if entry != NO_ENTRY:
-        if not can_merge(core.mshr_constant, entry):
-            return NO_MSHR
-    else:
-        if mshr_full(core.mshr_constant):
-            return NO_MSHR
-        if no_room(core, requests):
-            return NO_NETWORK
-        if way == NO_WAY:
-            way = victim(cache, address)
-            if way != NO_WAY:
-                reserve(cache, way, address, np.uint32(1))
-        entry = allocate(core.mshr_constant, address, way)
-        send(gpu, core, requests, CONSTANT, address, cache.line_bytes, number, number)
-    merge(core.mshr_constant, entry, number)
-    op.outstanding += 1
-    core.l1c_misses += 1
-    return NONE
-
-
-@compiled
 def forget_first_level(cores):
     """Empty the data and instruction caches of all cores."""
     for c in range(len(cores)):
         forget_all(cores[c].l1d)
         forget_all(cores[c].l1i)
-
-
-@compiled
-def fill_constant(core, address):
-    """A line of constants has come; gives the MSHR entry whose waiters are to be served."""
-    entry = find_entry(core.mshr_constant, address)
-    way = core.mshr_constant.entry[entry].way
-    if way != NO_WAY:
-        fill(core.l1c, way, np.uint32(1))
-    return entry
 
 
 @compiled
