@@ -8,11 +8,12 @@
 Names are imported on first use, so that `import simtlab` costs next to nothing.
 """
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simtlab.errors import CompileError, CycleLimit, Deadlock, DeviceFault, LaunchError, PtxError, SimtlabError
+    from simtlab.errors import CompileError, CycleLimit, Deadlock, DeviceFault, LaunchError, PolicyError, PtxError, SimtlabError
     from simtlab.host.array import DeviceArray
     from simtlab.host.gpu import Gpu
     from simtlab.host.launch import Run
@@ -34,6 +35,7 @@ _HOMES = {
     "DeviceFault": "simtlab.errors",
     "CycleLimit": "simtlab.errors",
     "Deadlock": "simtlab.errors",
+    "PolicyError": "simtlab.errors",
     "workload": "simtlab.workloads.frame",
     "workloads": "simtlab.workloads.frame",
     "WrongResult": "simtlab.workloads.errors",
@@ -41,10 +43,22 @@ _HOMES = {
     "results": "simtlab.lab.store.results",
 }
 __all__ = [
-    "CompileError", "CycleLimit", "Deadlock", "DeviceArray", "DeviceFault", "Gpu", "LaunchError", "Module", "PtxError", "Run",
-    "SimtlabError", "Sweep", "WrongResult", "results", "workload", "workloads",
+    "CompileError", "CycleLimit", "Deadlock", "DeviceArray", "DeviceFault", "Gpu", "LaunchError", "Module", "PolicyError",
+    "PtxError", "Run", "SimtlabError", "Sweep", "WrongResult", "results", "workload", "workloads",
 ]  # fmt: skip
 __version__ = "0.1.0"
+PYTHONS = (3, 11), (3, 14)  # the first and the last that it is tested on; pyproject.toml says the same
+
+
+def check_python(version: tuple[int, int]) -> None:
+    """Compiled code is typed from Python's bytecode, which changes with every version: an unknown one gets a sentence here."""
+    first, last = PYTHONS
+    if not first <= version <= last:
+        known = " to ".join(f"{major}.{minor}" for major, minor in PYTHONS)
+        raise ImportError(f"simtlab runs on Python {known}; this is {version[0]}.{version[1]}")
+
+
+check_python(sys.version_info[:2])
 
 
 def __getattr__(name: str) -> Any:

@@ -66,6 +66,17 @@ def _plain_indices() -> Iterator[None]:
 
 
 @contextmanager
+def checked_indices(wanted: bool = True) -> Iterator[None]:
+    """Compile meanwhile so that an index beyond its table raises IndexError; parts compiled without that stay as they are."""
+    kept = _settings.BOUNDSCHECK
+    _settings.BOUNDSCHECK = int(wanted)
+    try:
+        yield
+    finally:
+        _settings.BOUNDSCHECK = kept
+
+
+@contextmanager
 def _as_a_whole() -> Iterator[None]:
     """Optimise what Python calls together with all it calls as one program: as nobody else calls the parts, those called once
     can be dissolved, and arguments and results that say nothing go."""
@@ -138,8 +149,9 @@ class _Compiled(CPUDispatcher):
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Numba asks this when it meets a call of the function in another one."""
         signature, args = self._compiler.fold_argument_types(args, kws)
-        if args not in self._parts:
-            self._parts[args] = self._compile_part(args)
+        key = args, bool(_settings.BOUNDSCHECK)
+        if key not in self._parts:
+            self._parts[key] = self._compile_part(args)
         signatures = [part.signature for part in self._parts.values()]
         return make_concrete_template(self.py_func.__name__, self.py_func.__name__, signatures), signature, args, {}
 
@@ -150,13 +162,14 @@ class _Compiled(CPUDispatcher):
         library = _PartLibrary(self._target.codegen(), self.py_func.__qualname__)
         with global_compiler_lock, _plain_indices():
             part = compiler.compile_extra(self.typingctx, self.targetctx, self.py_func, args, None, flags, self.locals, library)
-        self.targetctx.insert_user_function((self, args), part.fndesc, [part.library])
+        self.targetctx.insert_user_function((self, args, bool(_settings.BOUNDSCHECK)), part.fndesc, [part.library])
         return part
 
     def get_overload(self, sig: Any) -> Any:
         """What stands for the function where a call of it is written into another one's code."""
         args, _ = sigutils.normalize_signature(sig)
-        return (self, args) if args in self._parts else super().get_overload(sig)
+        checked = bool(_settings.BOUNDSCHECK)
+        return (self, args, checked) if (args, checked) in self._parts else super().get_overload(sig)
 
 
 def compiled(function: Callable) -> Callable:
@@ -268,6 +281,24 @@ def _call_hook(typing, function, unit, own, argument, cycle):
     return types.int64(types.int64, types.int64, types.int64, types.uint64, types.int64), generate
 
 
+@intrinsic
+def _call_and_catch(typing, function, unit, own, argument, cycle):
+    """Call a compiled hook: the address of what is known of the exception it raised, or 0, and its answer (0 for none)."""
+    called = function.get_call_type(typing, (unit, own, argument, cycle), {})
+
+    def generate(context, builder, signature, args):
+        found = function.dispatcher.get_compile_result(called)
+        context.add_linking_libs([found.library])
+        status, answer = context.call_internal_no_propagate(builder, found.fndesc, called, args[1:])
+        nothing = ir.Constant(ir.IntType(64), 0)
+        raised = builder.select(status.is_error, builder.ptrtoint(status.excinfoptr, ir.IntType(64)), nothing)
+        is_none = isinstance(called.return_type, types.NoneType)
+        number = nothing if is_none else context.cast(builder, answer, called.return_type, types.int64)
+        return context.make_tuple(builder, signature.return_type, [raised, number])
+
+    return types.UniTuple(types.int64, 2)(function, unit, own, argument, cycle), generate
+
+
 def record_at(address: int, dtype: np.dtype) -> Any:
     """The record of that dtype at a host address, uncompiled."""
     memory: Any = (ctypes.c_uint8 * dtype.itemsize).from_address(int(address))
@@ -292,6 +323,7 @@ def reader_of(dtype: np.dtype) -> Any:
 
 call_hook: Any
 call_operation: Any
+call_and_catch: Any
 fetch_add: Any
 count_ones: Any
 count_trailing_zeros: Any
@@ -348,7 +380,7 @@ if UNCOMPILED:
         ctypes.c_int64.from_address(int(address)).value = int(value)
 
 else:
-    call_operation, fetch_add, call_hook = _call_operation, _fetch_add, _call_hook
+    call_operation, fetch_add, call_hook, call_and_catch = _call_operation, _fetch_add, _call_hook, _call_and_catch
     count_ones, count_trailing_zeros, prefetch = _count_ones, _count_trailing_zeros, _prefetch
     load_u8, load_u32 = _loader(types.uint8, 8), _loader(types.uint32, 32)
     load_i32, load_i64 = _loader(types.int32, 32), _loader(types.int64, 64)

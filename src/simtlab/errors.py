@@ -45,3 +45,7 @@ class CycleLimit(SimtlabError):
 
 class ConfigError(SimtlabError):
     """A machine that cannot be built: an unknown key, an impossible value, keys that contradict one another."""
+
+
+class PolicyError(SimtlabError):
+    """A policy that does what it may not: an impossible answer, a write to the machine, an index too large, an endless loop."""

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import sys
+from collections.abc import Callable
 from functools import cache
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
@@ -10,6 +11,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 PACKAGE = Path(__file__).parent
+Translate = Callable[[bytes, str], CodeType]
 
 
 @cache
@@ -51,13 +53,20 @@ def data_directory() -> Path:
 class _FromSource(SourceFileLoader):
     """Imports a file as it is now. Bytecode kept beside it is taken for new if size and second of the last change agree."""
 
+    def __init__(self, name: str, path: str, translate: Translate | None):
+        super().__init__(name, path)
+        self.translate = translate or self.source_to_code
+
     def get_code(self, fullname: str) -> CodeType:
-        return self.source_to_code(self.get_data(self.path), self.path)
+        return self.translate(self.get_data(self.path), self.path)
 
 
-def import_file(path: Path, name: str) -> ModuleType:
-    """Import a file that may have been edited since it was last imported, under a name of its own."""
-    specification = spec_from_loader(name, _FromSource(name, str(path)))
+def import_file(path: Path, name: str, translate: Translate | None = None) -> ModuleType:
+    """Import a file that may have been edited since it was last imported, under a name of its own.
+
+    `translate` makes code of its text, where that is not to be Python's own.
+    """
+    specification = spec_from_loader(name, _FromSource(name, str(path), translate))
     assert specification is not None
     assert specification.loader is not None
     module = module_from_spec(specification)

@@ -36,6 +36,7 @@ def test_every_program_and_its_words_were_recorded():
     assert table.shape == (1024,)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("first", range(0, PROGRAMS, BATCH))
 def test_programs_write_the_words_the_hardware_wrote(first):
     texts, words, table = recorded()

@@ -39,6 +39,7 @@ def run(sweep, store: Path, pool: Pool, watch: Watch | None = None):
         return Loop(sweep, opened, pool, watch or Watch()).run()
 
 
+@pytest.mark.quick
 def test_a_sweep_runs_what_is_missing_and_nothing_else(sweep, store):
     first = run(sweep(2), store, Pool(2))
     assert (first.done, first.stored_before, first.failures) == (2, 0, [])

@@ -61,3 +61,27 @@ def test_bursts_compute_what_other_schedulers_compute(blocks):
     assert count == expected_count
     assert run.instructions == other.instructions
     assert run.cycles != other.cycles
+
+
+HEAD = """import numpy as np
+from simtlab.policies.hook import bit_of, hook, next_after
+
+state = np.dtype([("current", "i8"), ("table", "i8", (8,))])
+
+
+@hook
+def pick(core, own, ready, cycle):
+"""
+GO_ON = "\n    return next_after(ready, own.current)"
+
+
+def test_the_messages_of_the_page_are_those_of_the_policies_it_names(blocks, tmp_path):
+    page = (ROOT / "docs" / "write-a-policy.md").read_text()
+    wrong = ["return own.current + 1", "core.slots[0].age = 0" + GO_ON, "return own.curent", "own.table[cycle & 15] += 1" + GO_ON]
+    said = []
+    for body in [*wrong, "while own.current >= 0:\n        own.current += 1\n    return 0"]:
+        (tmp_path / "mine.py").write_text(f"{HEAD}    {body}\n")
+        with pytest.raises(sl.PolicyError) as caught:
+            exec(compile(blocks[1].replace("bursts.py", "mine.py"), "write-a-policy.md", "exec"), {})
+        said.append(str(caught.value))
+    assert "\n".join(said) == re.search(r"```\n(policy .*?)\n```", page, re.DOTALL)[1]

@@ -140,13 +140,30 @@ def test_a_short_miss_queue_makes_accesses_wait_for_the_network():
 STORE = "st.global.u32 [%d1], %r1;\nmembar.gl;\n"
 
 
-@pytest.mark.parametrize(("policy", "hits", "writes"), [("write-through", 1, 1), ("write-evict", 0, 1), ("write-back", 1, 0)])
+@pytest.mark.parametrize(("policy", "hits", "writes"), [("write-through", 1, 1), ("write-evict", 0, 1), ("write-back", 1, 1)])
 def test_a_write_leaves_its_line_or_takes_it_away(policy, hits, writes):
     """Load, store, load of one line: what the second load finds, and what reached the L2."""
     machine = gpu(SMALL | {"l1d.write_global": policy})
     found = counted(machine, loads_in_turn(0) + STORE + loads_in_turn(0), threads=1)
     assert (found["l1_hits"], found["l1_misses"]) == (hits, 2 - hits)
     assert found["l2_writes"] == writes
+
+
+@pytest.mark.parametrize(("policy", "writes"), [("write-through", 3), ("write-evict", 3), ("write-back", 1)])
+def test_a_dirty_line_reaches_the_l2_when_the_run_ends(policy, writes):
+    """Three stores to one line: written through they all go to the L2; a write-back L1 sends the line once, at the end."""
+    machine = gpu(SMALL | {"l1d.write_global": policy, "l1d.write_allocate": True})
+    assert counted(machine, 3 * STORE, threads=1)["l2_writes"] == writes
+
+
+def test_all_dirty_lines_of_all_cores_reach_the_l2_when_the_run_ends():
+    """More of them than the network takes in a cycle: 15 cores, 32 lines each, and the pool's requests are all given back."""
+    machine = sl.Gpu("caps-gtx480", set={"l1d.write_global": "write-back", "l1d.write_allocate": True})
+    body = "ld.param.u64 %d1, [a]; mov.u32 %r1, %ctaid.x; mad.lo.u32 %r1, %r1, 32, %tid.x; mul.wide.u32 %d2, %r1, 128;"
+    array = machine.zeros(15 * 32 * 32, "u4")
+    found = kernel(machine, body + "add.u64 %d1, %d1, %d2; st.global.u32 [%d1], %r1;")(15, 32, [array, array])
+    assert found.counters["l2_writes"] == 15 * 32
+    assert (array.numpy()[::32] == np.arange(480)).all()
 
 
 WHOLE_LINE = address(4) + "st.global.u32 [%d2], %r1;\nmembar.gl;\n"
@@ -160,7 +177,7 @@ WHOLE_LINE = address(4) + "st.global.u32 [%d2], %r1;\nmembar.gl;\n"
         ("write-evict", False, 0, 1),
         ("write-evict", True, 0, 1),
         ("write-back", False, 0, 1),  # GPGPU-Sim's GTX 480 for local memory: a miss is written through
-        ("write-back", True, 1, 0),
+        ("write-back", True, 1, 1),  # at the end of the run
     ],
 )
 def test_a_write_that_misses_takes_a_line_where_it_may(policy, allocate, hits, writes):

@@ -22,6 +22,7 @@ def test_every_slot_has_a_policy():
     assert {slot for slot, _ in SHIPPED} == set(SLOTS)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(("slot", "name"), SHIPPED, ids=lambda part: part)
 def test_a_policy_changes_no_result_and_no_instruction(slot, name, plain):
     run, y, count = launch(sl.Gpu("caps-gtx480", **{slot: name}))

@@ -154,3 +154,17 @@ def test_a_core_without_a_cta_is_empty_in_every_cycle():
     device = machine({"core.cores": 2})
     run = kernel(device, loop(DEPENDENT_ADD, 100))(1, 32, [NOTHING] * 2)
     assert run.cycles <= run.stalls["empty"] <= run.cycles + 2  # and the other core in the cycle in which the CTA moves in
+
+
+def test_warps_kept_out_of_the_collectors_by_stores_are_told_lg_throttle_not_math_pipe():
+    """A transpose on v100: 32 lines a store. The arithmetic behind it finds the collectors full of stores, its own unit idle."""
+    device = sl.Gpu("v100")
+    n = 1024
+    body = """.reg .b32 %i<6>; mov.u32 %i1, %ctaid.x; mov.u32 %i2, %ntid.x; mad.lo.u32 %i3, %i1, %i2, %tid.x;
+    mul.lo.u32 %i4, %i3, 1025; and.b32 %i4, %i4, 1048575; ld.param.u64 %d1, [a]; mul.wide.u32 %d2, %i4, 4; add.u64 %d1, %d1, %d2;
+    mov.u32 %r1, 0;
+    AGAIN: st.global.u32 [%d1], %r1; add.u64 %d1, %d1, 0; xor.b32 %r2, %r1, 5; xor.b32 %r3, %r1, 6; xor.b32 %r4, %r1, 7;
+    add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 16; @%p1 bra AGAIN;"""
+    run = kernel(device, body)(n * n // 16 // 256, 256, [device.zeros(n * n, "u4"), NOTHING])
+    assert run.stalls["lg_throttle"] > 10 * run.stalls["math_pipe_throttle"]
+    assert run.timing.utilisation["sp"] < 0.2

@@ -19,6 +19,7 @@ from simtlab.program.program import Program
 MAX_RESIDENT_THREADS = 2048  # of a core; how many CTAs can be under way at once follows from it
 MAX_RESIDENT_CTAS = 32  # of a core
 N_CORES = 132  # as many as an H200 has
+CLOCK_KHZ = 1_000_000  # of functional runs: %globaltimer counts instructions, as %clock64 does
 NEVER = -1
 POLL_SECONDS = 0.2  # how often the waiting thread looks for Ctrl-C
 

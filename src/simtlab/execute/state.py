@@ -42,6 +42,7 @@ class Outcome(IntEnum):
     STALLED = 5  # a whole pass over its warps changed nothing in memory; of run_ctas: and it never will
     STUCK = 6  # warps wait at barriers that nobody can complete
     STOPPED = 7  # the host asked to stop
+    MISLED = 8  # a policy did what it may not
 
 
 class FaultCode(IntEnum):
@@ -143,6 +144,7 @@ launch_t = np.dtype(
         ("block", "i8", (3,)),
         ("threads", "i8"),
         ("n_cores", "i8"),  # for %smid
+        ("clock_khz", "i8"),  # of %clock64, for %globaltimer, which counts nanoseconds
         ("push_order", "i8"),  # a PushOrder
         ("divergence_hook", "i8"),  # address of a policy's hook that decides instead, or 0; and of its state
         ("divergence_own", "i8"),

@@ -33,7 +33,7 @@ def run_warp(launch, code, worker, cta, warp, quantum):
             continue
         ins = code.row[warp.pc]
         executed += 1
-        outcome = execute(launch, code, worker, cta, warp, ins, warp.pc, lanes_of(warp, ins), executed)
+        outcome = execute(launch, code, worker, cta, warp, ins, warp.pc, lanes_of(warp, ins), warp.executed + executed)
     warp.executed += executed
     worker.executed += executed
     return outcome
@@ -49,7 +49,7 @@ def lanes_of(warp, ins):
 
 
 @compiled
-def execute(launch, code, worker, cta, warp, ins, pc, mask, executed):
+def execute(launch, code, worker, cta, warp, ins, pc, mask, clock):
     """Carry out one instruction for the lanes of `mask` and move the warp on. SPENT means that the warp goes on."""
     action = ins.action
     if action == COMPUTE:
@@ -72,12 +72,12 @@ def execute(launch, code, worker, cta, warp, ins, pc, mask, executed):
             return OUT_FAULT
         warp.pc = pc + 1
     else:
-        return steer(launch, code, worker, cta, warp, ins, pc, mask, executed)
+        return steer(launch, code, worker, cta, warp, ins, pc, mask, clock)
     return OUT_SPENT
 
 
 @compiled
-def steer(launch, code, worker, cta, warp, ins, pc, mask, executed):
+def steer(launch, code, worker, cta, warp, ins, pc, mask, clock):
     """The rarer actions. SPENT means that the warp goes on."""
     action = ins.action
     if mask == 0 or action == NOTHING or action == FENCE:
@@ -94,8 +94,8 @@ def steer(launch, code, worker, cta, warp, ins, pc, mask, executed):
             return OUT_FAULT
         return OUT_BARRIER
     if action == TIME:
-        warp.context.clock64 = warp.executed + executed
-        warp.context.globaltimer = warp.executed + executed
+        warp.context.clock64 = clock
+        warp.context.globaltimer = clock * 1_000_000 // launch.clock_khz
         operands = launch.code_address + pc * INSTRUCTION_BYTES + OPERANDS_OFFSET
         call_operation(ins.function, warp.window, mask, operands, warp.context_address)
         warp.pc = pc + 1

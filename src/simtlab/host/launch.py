@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simtlab.errors import LaunchError, SimtlabError
-from simtlab.execute.grid import N_CORES, GridRun, aligned_bytes, new_launch
+from simtlab.execute.grid import CLOCK_KHZ, N_CORES, GridRun, aligned_bytes, new_launch
 from simtlab.host.arguments import pack
 from simtlab.host.faults import explain_deadlock, explain_fault
 from simtlab.host.services import Services
@@ -193,7 +193,7 @@ def prepare(
     row.arena = gpu.memory.arena.ctypes.data
     row.grid, row.block = grid, block
     row.threads, row.n_ctas = int(np.prod(block)), int(np.prod(np.array(grid, np.int64)))
-    row.n_cores = N_CORES
+    row.n_cores, row.clock_khz = N_CORES, CLOCK_KHZ
     row.push_order = gpu.push_order
     depth = program.depth
     row.register_bytes = RECURSIVE_WINDOW_BYTES if depth.recursive else depth.window_bytes

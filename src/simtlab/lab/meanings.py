@@ -18,7 +18,7 @@ STALLS = {
     "dispatch": "no collector unit was free",
     "imc_miss": "a constant was not in its cache",
     "drain": "the warp had ended and its stores were under way",
-    "not_selected": "the scheduling policy held back",
+    "held_back": "the scheduling policy or the throttle held back",
     "tex_throttle": "the texture unit took no more",
     "replay": "the slot went to another pass of an instruction issued before",
 }

@@ -10,6 +10,7 @@ from simtlab.machine.dispatch import dispatch
 from simtlab.machine.fifo import NOTHING, front, is_full, pop, push
 from simtlab.machine.intervals import next_end, note
 from simtlab.machine.memory import dram, l2_slice
+from simtlab.machine.memory.l1 import write_back_all
 from simtlab.machine.network import network as net
 from simtlab.machine.request import Kind, end
 from simtlab.machine.run_ahead import run_ahead
@@ -51,7 +52,8 @@ def run_stretch(gpu, cores, slices, channels, networks, requests):
         tick_memory(gpu, cores, slices, channels, networks, requests)
         if gpu.outcome != SPENT:
             return gpu.outcome
-        if gpu.finished_kernels == gpu.kernels and requests.used == 0 and gpu.ahead <= gpu.cycle:
+        at_rest = gpu.finished_kernels == gpu.kernels and requests.used == 0 and gpu.ahead <= gpu.cycle
+        if at_rest and not write_back_all(gpu, cores, requests):
             return DONE
         if gpu.jump and not busy:  # where cores are at work, looking for a jump would cost more than it saves
             jump(gpu, min(next_event(gpu, networks) - 1, gpu.until))

@@ -75,6 +75,7 @@ COUNTERS = [
     Counter("prefetches_dropped_pending", "lines", "Dropped: the line was on its way.", "cores", "prefetch_dropped", 1),
     Counter("prefetches_dropped_full", "lines", "Dropped: the prefetch queue was full.", "cores", "prefetch_dropped", 2),
     Counter("prefetches_dropped_overtaken", "lines", "Dropped: the demand came first.", "cores", "prefetch_dropped", 3),
+    Counter("prefetches_dropped_outside", "lines", "Dropped: no memory has such an address.", "cores", "prefetch_dropped", 4),
     Counter("prefetches_filled", "lines", "Prefetches whose data came.", "cores", "prefetch_filled"),
     Counter("prefetches_used", "lines", "Prefetched lines that a demand found or joined.", "cores", "prefetch_used"),
     Counter("prefetches_late", "lines", "Of these, joined while on their way.", "cores", "prefetch_late"),

@@ -80,6 +80,7 @@ def prepare(config: MachineConfig, records: Records, launches: Sequence[Launch],
         _fill(gpu.kernel[k], config, launch, programs.load(launch.program), prepared)
         gpu.kernel[k].launch.divergence_hook = gpu.hooks.divergence_first
         gpu.kernel[k].launch.divergence_own = gpu.own_divergence
+        gpu.kernel[k].launch.n_cores, gpu.kernel[k].launch.clock_khz = config.core.cores, gpu.core_khz
         gpu.kernel[k].after = last_in_stream.get(launch.stream, NO_KERNEL)
         last_in_stream[launch.stream] = k
     gpu.kernels, gpu.finished_kernels = len(launches), 0

@@ -9,7 +9,7 @@ import numpy as np
 
 from simtlab.errors import CycleLimit, Deadlock
 from simtlab.execute.cta import look_for_cycles
-from simtlab.execute.state import FaultCode, Outcome, WarpStatus
+from simtlab.execute.state import FaultCode, Outcome, WarpStatus, field_offset
 from simtlab.machine.build import Records, build
 from simtlab.machine.clock import run as run_clock
 from simtlab.machine.config import MachineConfig
@@ -19,16 +19,18 @@ from simtlab.machine.core.instruction_buffer import advance
 from simtlab.machine.core.state import Stall
 from simtlab.machine.counters import Tally
 from simtlab.machine.energy import energy, of_policy
+from simtlab.machine.hooks import trouble_t
 from simtlab.machine.intervals import Intervals
 from simtlab.machine.kernels import Launch, Prepared, Programs, prepare
 from simtlab.machine.occupancy import Occupancy, occupancy
-from simtlab.machine.state import MAX_KERNELS
+from simtlab.machine.state import MAX_KERNELS, gpu_t
 from simtlab.machine.utilisation import utilisation
 from simtlab.machine.who_waits import who_waits
 from simtlab.policies.attach import attach
 from simtlab.policies.choice import PolicyChoice, read_choice
 from simtlab.policies.counters import counted, explained
 from simtlab.policies.load import load
+from simtlab.policies.trouble import raise_if_any
 
 __all__ = ["Interrupted", "Launch", "Machine", "Occupancy", "TimedRun", "occupancy"]
 
@@ -107,10 +109,12 @@ class Machine:
     max_cycles: int | None = None  # of launches that run together
     stuck_cycles = STUCK_CYCLES
 
-    def __init__(self, config: MachineConfig, choices: Mapping[str, PolicyChoice] | None = None):
+    def __init__(
+        self, config: MachineConfig, choices: Mapping[str, PolicyChoice] | None = None, check_policies: bool = False
+    ):
         self.config = config
         named = {slot: read_choice(name) for slot, name in vars(config.policies).items()} | dict(choices or {})
-        self.policies = {slot: load(slot, choice.name, **choice.parameters) for slot, choice in named.items()}
+        self.policies = {slot: load(slot, choice.name, check_policies, **choice.parameters) for slot, choice in named.items()}
         self._programs = Programs(config)
         self._part = FEWEST_CYCLES  # to run before the next look at Ctrl-C
         self._reset()
@@ -118,7 +122,9 @@ class Machine:
     def _reset(self) -> None:
         """A machine at rest, its caches empty."""
         self.records: Records = build(self.config)
-        self._own = {slot: attach(policy, self.records) for slot, policy in self.policies.items()}
+        self._trouble = np.zeros(1, trouble_t)
+        self._trouble["stop"] = self.records.gpu.ctypes.data + field_offset(gpu_t, "outcome")
+        self._own = {slot: attach(policy, self.records, self._trouble) for slot, policy in self.policies.items()}
         self._plain = self.records.as_plain_arrays()
         self._tally = Tally(self.records)
         self._intervals = Intervals(self._tally)
@@ -187,9 +193,11 @@ class Machine:
     def _run_clock(self, until: int) -> Outcome:
         plain, ledger, parts = self._plain, self._intervals.ledger, self._tally.parts
         plain.gpu["outcome"] = Outcome.SPENT
-        return Outcome(
-            run_clock(plain.gpu, plain.cores, plain.slices, plain.channels, plain.networks, plain.requests, ledger, parts, until)
+        outcome = run_clock(
+            plain.gpu, plain.cores, plain.slices, plain.channels, plain.networks, plain.requests, ledger, parts, until
         )
+        raise_if_any(self._trouble[0], self.policies)
+        return Outcome(outcome)
 
     def _cycle(self) -> int:
         """The core cycle the machine has come to."""

@@ -10,10 +10,11 @@ from simtlab.machine.limits import MAX_SCHEDULERS
 from simtlab.policies.load import Policy
 
 
-def attach(policy: Policy, records: Records) -> np.ndarray:
-    """Give every unit a state of its own; keep the returned array as long as the machine runs."""
+def attach(policy: Policy, records: Records, trouble: np.ndarray) -> np.ndarray:
+    """Give every unit a state of its own, and say where it tells trouble; keep the returned array as long as the machine runs."""
     places = PLACES[policy.slot](records)
     states = policy.new_state(len(places))
+    states["simtlab_trouble"], states["simtlab_unit"] = trouble.ctypes.data, np.arange(len(places))
     for number, place in enumerate(places):
         place(states.ctypes.data + number * policy.state.itemsize)
     hooks = records.gpu[0]["hooks"]
@@ -25,7 +26,7 @@ def attach(policy: Policy, records: Records) -> np.ndarray:
     if policy.slot == "warp_scheduler":
         records.gpu[0].patient = getattr(policy.module, "patient", False)
     if policy.slot == "cta_throttle":
-        records.cores["sample_period"] = policy.parameters.get("period", ONCE)
+        records.cores["sample_period"] = policy.parameters.get("period", USUAL_PERIOD)
     if policy.slot == "network_arbiter":
         for contest in contests_of(records):
             contest["hook"] = policy.addresses["choose"]
@@ -34,7 +35,7 @@ def attach(policy: Policy, records: Records) -> np.ndarray:
     return states
 
 
-ONCE = 1 << 60  # cycles until a policy without a period is asked again
+USUAL_PERIOD = 2048  # cycles until a throttle without a period of its own is asked again, as often as DYNCTA's (section IV)
 Place = Callable[[int], None]
 
 

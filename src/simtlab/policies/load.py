@@ -4,8 +4,7 @@ Hooks are compiled on their own and called by address, so that a new policy cost
 clock loop stays as it is.
 """
 
-import ctypes
-from collections.abc import Callable
+import traceback
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -14,26 +13,18 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba import cfunc, types
 
-from simtlab.compiled import HOOK_C, MACHINE_SOURCES, UNCOMPILED, cache_in
-from simtlab.errors import ConfigError
-from simtlab.execute.state import warp_t
-from simtlab.machine.core.state import core_t
-from simtlab.machine.hooks import SLOTS
+from simtlab.compiled import MACHINE_SOURCES
+from simtlab.errors import ConfigError, PolicyError
+from simtlab.machine.hooks import own_fields
 from simtlab.machine.limits import MAX_SCHEDULERS
-from simtlab.machine.memory.cache import line_t
-from simtlab.machine.memory.dram import channel_t
-from simtlab.machine.network.contest import contest_t
-from simtlab.machine.state import gpu_t
 from simtlab.policies.choice import FOLDER, available
+from simtlab.policies.compile_hooks import compile_hooks
 from simtlab.policies.counters import check_counters
-from simtlab.policies.hook import Hook
-from simtlab.storage import cache_directory, digest_of_sources, import_file
+from simtlab.policies.guard import code_with_guards
+from simtlab.storage import digest_of_sources, import_file
 
-ENTRY = FOLDER / "entry.py"
-EMPTY_STATE = np.dtype([("nothing", "i8")])
-UNITS = {"core": core_t, "gpu": gpu_t, "lines": line_t, "warp": warp_t, "contest": contest_t, "channel": channel_t}
+NO_STATE = np.dtype([])
 
 
 @dataclass
@@ -74,6 +65,8 @@ class Policy:
     def at_launch(self, states: np.ndarray) -> np.ndarray:
         """What its states become when a launch begins: new ones, or with `outlives_launch` the same, its counts at zero."""
         begun = self.new_state(len(states))
+        for name, _ in own_fields:
+            begun[name] = states[name]
         if getattr(self.module, "outlives_launch", False):
             for name in set(self.state.names or ()) - {*self.counters, *self.energy_pj}:
                 begun[name] = states[name]
@@ -93,25 +86,60 @@ def file_of(slot: str, name: str) -> Path:
     return path
 
 
-_loaded: dict[tuple[str, str], tuple[ModuleType, np.dtype, dict[str, int], list[Any]]] = {}
+_loaded: dict[tuple[str, str, bool], tuple[ModuleType, np.dtype, dict[str, int], list[Any]]] = {}
 
 
-def load(slot: str, name: str, **parameters: Any) -> Policy:
-    """A policy by name, or by the path of a file outside the package."""
+def load(slot: str, name: str, check: bool = False, **parameters: Any) -> Policy:
+    """A policy by name, or by the path of a file outside the package. The latter are always checked: their indices, their
+    loops, what they write to; simtlab's own where `check` is set."""
     path = file_of(slot, name)
-    key = slot, digest_of(path)
+    checked = check or not path.resolve().is_relative_to(FOLDER)
+    key = slot, digest_of(path), checked
     if key not in _loaded:
-        module = import_file(path, f"simtlab_policy_{path.stem}_{key[1]}")
-        state = np.dtype(getattr(module, "state", EMPTY_STATE), align=True)
+        module = import_policy(name, path, f"simtlab_policy_{key[1]}{'_checked' if checked else ''}", checked)
+        state = state_of(name, module)
         check_energy(name, module, state)
         check_counters(name, module, state)
-        _loaded[key] = module, state, *compile_hooks(slot, name, module, state, key[1])
+        _loaded[key] = module, state, *compile_hooks(slot, name, module, state, module.__name__.split("_", 2)[2], checked)
     module, state, addresses, _ = _loaded[key]
     values = dict(getattr(module, "parameters", {}))
     for key_given, value in parameters.items():
         check_parameter(name, module, state, key_given, value)
         values[key_given] = value
+    if slot == "cta_throttle" and values.get("period", 1) < 1:
+        raise ConfigError(f"policy '{name}': period = {values['period']} is impossible: allowed is at least 1 cycle")
     return Policy(slot, name, module, state, values, addresses)
+
+
+def import_policy(name: str, path: Path, module_name: str, checked: bool) -> ModuleType:
+    """Run a policy's file; the module is named by its text alone, for compiled hooks on disk refer to it by that name."""
+    try:
+        return import_file(path, module_name, code_with_guards if checked else None)
+    except Exception as error:
+        if isinstance(error, SyntaxError):
+            line = error.lineno
+        else:
+            line = next((f.lineno for f in reversed(traceback.extract_tb(error.__traceback__)) if f.filename == str(path)), None)
+        where = f" ({path.name}:{line})" if line else ""
+        message = error.msg if isinstance(error, SyntaxError) else error
+        raise PolicyError(f"policy '{name}' cannot be read: {type(error).__name__}: {message}{where}") from error
+
+
+def state_of(name: str, module: ModuleType) -> np.dtype:
+    """A policy's state, with what simtlab keeps beside it."""
+    try:
+        given = np.dtype(getattr(module, "state", NO_STATE))
+        fields = [(field, given[field]) for field in given.names or ()]
+        if given.itemsize and not fields:
+            raise TypeError
+    except (TypeError, ValueError):
+        raise PolicyError(
+            f"policy '{name}': state = {module.state!r} is impossible: allowed is np.dtype([(\"field\", \"i8\"), …])"
+        ) from None
+    for parameter in getattr(module, "parameters", {}):
+        if parameter not in (given.names or ()):
+            raise PolicyError(f"policy '{name}': parameter '{parameter}' is no field of its state")
+    return np.dtype([*fields, *own_fields], align=True)
 
 
 def digest_of(path: Path) -> str:
@@ -144,57 +172,3 @@ def check_energy(name: str, module: ModuleType, state: np.dtype) -> None:
     watts = getattr(module, "static_watts", 0.0)
     if watts < 0:
         raise ConfigError(f"policy '{name}': static_watts = {watts} is impossible: allowed is at least 0")
-
-
-def compile_hooks(
-    slot: str, name: str, module: ModuleType, state: np.dtype, digest: str
-) -> tuple[dict[str, int], list[Any]]:
-    """The addresses of a policy's hooks, and what must live as long as they are called."""
-    points = SLOTS[slot].hooks
-    addresses, kept = dict.fromkeys(points, 0), []
-    strangers = [key for key, value in vars(module).items() if isinstance(value, Hook) and key not in points]
-    if strangers:
-        raise ConfigError(f"policy '{name}' has a hook '{strangers[0]}' that {slot} knows nothing of; it has: {', '.join(points)}")
-    for hook, point in points.items():
-        found = getattr(module, hook, None)
-        if found is None:
-            if point.required:
-                raise ConfigError(f"policy '{name}' lacks the hook '{hook}'")
-            continue
-        function = found.function if isinstance(found, Hook) else found
-        entry = _entry(function, SLOTS[slot].unit, state, cache_directory() / "hooks" / f"{slot}-{hook}-{digest}")
-        kept.append(entry)
-        addresses[hook] = _address(entry)
-    return addresses, kept
-
-
-def _entry(function: Callable, unit: str, state: np.dtype, kept_in: Path) -> Any:
-    """A C function over record addresses that calls the hook, from the disk if it was compiled before."""
-    if UNCOMPILED:
-        return HOOK_C(_uncompiled_entry(function, unit, state))
-    module: Any = import_file(ENTRY, f"simtlab_hook_{kept_in.name}")
-    module.inner = numba.njit(error_model="numpy")(function)
-    unit_type, own_type = (types.CPointer(numba.from_dtype(dtype)) for dtype in (UNITS[unit], state))
-    signature = types.int64(unit_type, own_type, types.uint64, types.int64)
-    with cache_in(kept_in):
-        return cfunc(signature, cache=True)(module.of_lines if unit == "lines" else module.of_record)
-
-
-def _uncompiled_entry(function: Callable, unit: str, state: np.dtype) -> Callable:
-    def view(address: int, dtype: np.dtype, count: int) -> Any:
-        memory: Any = (ctypes.c_uint8 * (dtype.itemsize * count)).from_address(address)
-        return np.frombuffer(memory, dtype).view(np.recarray)
-
-    def entry(record: int, own: int, argument: int, cycle: int) -> int:
-        lines = unit == "lines"
-        place = view(record, UNITS[unit], argument if lines else 1)
-        result = function(place if lines else place[0], view(own, state, 1)[0], np.uint64(argument), cycle)
-        return 0 if result is None else int(result)
-
-    return entry
-
-
-def _address(entry: Any) -> int:
-    if UNCOMPILED:
-        return ctypes.cast(entry, ctypes.c_void_p).value or 0
-    return entry.address

@@ -13,7 +13,7 @@ from simtlab.machine.core.inflight import count_bits, next_planned
 from simtlab.machine.core.issue import issue
 from simtlab.machine.core.ldst import answered, is_stuck, line_came, serve
 from simtlab.machine.core.operand_collector import read_operands
-from simtlab.machine.core.stall import DISPATCH, ISSUED, MATH_PIPE_THROTTLE, MIO_THROTTLE, NOT_SELECTED, REPLAY, count_cause
+from simtlab.machine.core.stall import DISPATCH, HELD_BACK, ISSUED, MATH_PIPE_THROTTLE, MIO_THROTTLE, REPLAY, count_cause
 from simtlab.machine.core.texture_unit import serve_textures, texels_came
 from simtlab.machine.fifo import pop
 from simtlab.machine.memory.constant_cache import fill_constant
@@ -106,7 +106,7 @@ def fall_asleep(gpu, core):
             cause = core.cause[scheduler]
             if cause in (ISSUED, MATH_PIPE_THROTTLE, MIO_THROTTLE, DISPATCH, REPLAY):
                 return
-            held = held or cause == NOT_SELECTED
+            held = held or cause == HELD_BACK
         if held and not gpu.patient:
             return
         core.quiet = core.fragments.count == 0

@@ -20,9 +20,9 @@ from simtlab.machine.core.scoreboard import bit_of, hold, note_reads, reserve
 from simtlab.machine.core.stall import (
     DISPATCH,
     EMPTY,
+    HELD_BACK,
     ISSUED,
     NO_WARP,
-    NOT_SELECTED,
     PC_BYTES,
     REPLAY,
     candidates,
@@ -80,11 +80,11 @@ def schedule(gpu, core, scheduler):
     if core.detail < 3 and could & ~(ready | core.unit_of_head[LDST] | core.unit_of_head[TEX]):
         core.moved = gpu.cycle  # a busy unit is free again by itself, whatever the others wait for
     if ready == 0:
-        return which_pipe(core, could)
+        return which_pipe(core, could, sub_core)
     own = core.own_warp_scheduler[scheduler]
     w = call_hook(gpu.hooks.warp_scheduler_pick, core.address, own, ready, gpu.cycle)
     if w == NO_WARP:
-        return NOT_SELECTED, lowest_bit(ready)
+        return HELD_BACK, lowest_bit(ready)
     issue_warp(gpu, core, w)
     if core.dual_issue:
         issue_second(gpu, core, w, sub_core)
@@ -151,7 +151,7 @@ def issue_warp(gpu, core, w):
         start(gpu, core, w, mask, ins, warp)
     elif row.is_branch and core.branch_cycles > 0:
         resolve_later(gpu, core, w, pc)
-    outcome = execute(kernel.launch, code, kernel.worker, cta, warp, ins, pc, mask, 0)
+    outcome = execute(kernel.launch, code, kernel.worker, cta, warp, ins, pc, mask, gpu.cycle)
     warp.executed += 1
     if outcome == OUT_FAULT or outcome == OUT_SERVICE:
         gpu.outcome, gpu.where_core, gpu.where_slot = outcome, core.number, w

@@ -4,17 +4,18 @@ import numpy as np
 
 from simtlab.compiled import compiled, load_i64, store_i64
 from simtlab.machine.core.inflight import lowest_bit
-from simtlab.machine.core.scoreboard import bit_of
+from simtlab.machine.core.operand_collector import GENERIC_POOL
 from simtlab.machine.core.state import N_STALLS, Activity, Stall, Unit
 from simtlab.machine.core.timing import Memory, timing_at
 
 LDST, SFU, TEX = int(Unit.LDST), int(Unit.SFU), int(Unit.TEX)
 SHARED = int(Memory.SHARED)
 NO_WARP = -1
+NO_COLLECTOR = np.int64(-1)
 PC_BYTES = 8 * N_STALLS  # a row of the table of counts by instruction
 (
     ISSUED, EMPTY, NO_INSTRUCTION, BRANCH_RESOLVING, WAIT, SHORT_SCOREBOARD, LONG_SCOREBOARD, AT_BARRIER, MEMBAR,
-    MATH_PIPE_THROTTLE, LG_THROTTLE, MIO_THROTTLE, DISPATCH, IMC_MISS, DRAIN, NOT_SELECTED, TEX_THROTTLE,
+    MATH_PIPE_THROTTLE, LG_THROTTLE, MIO_THROTTLE, DISPATCH, IMC_MISS, DRAIN, HELD_BACK, TEX_THROTTLE,
     REPLAY,
 ) = (int(s) for s in Stall)  # fmt: skip
 ACTIVE, MEMORY, IDLE, STALLED = (int(a) for a in Activity)
@@ -29,19 +30,48 @@ def candidates(core):
 
 
 @compiled
-def which_pipe(core, could):
-    """All candidates want units that take nothing now: the cause is the first one's unit. Shared memory and the special function
-    unit are behind what Nsight calls memory input/output, global and local memory are LG."""
+def which_pipe(core, could, sub_core):
+    """All candidates want units that take nothing now: the cause is what keeps the first one out."""
     w = lowest_bit(could)
-    bit = bit_of(w)
-    if core.unit_of_head[LDST] & bit:
-        memory = timing_at(core.slots[w].timing).row[core.slots[w].head].memory
-        return MIO_THROTTLE if memory == SHARED else LG_THROTTLE, w
-    if core.unit_of_head[SFU] & bit:
-        return MIO_THROTTLE, w
-    if core.unit_of_head[TEX] & bit:
-        return TEX_THROTTLE, w
-    return MATH_PIPE_THROTTLE, w
+    row = timing_at(core.slots[w].timing).row[core.slots[w].head]
+    if core.detail == 3:
+        holder = holder_of_collectors(core, sub_core, core.pool_of_unit[row.unit])
+        if holder != NO_COLLECTOR:
+            return why_held(core, holder), w
+    return throttle_of(row), w
+
+
+@compiled
+def throttle_of(row):
+    """The cause where a unit takes no more. Shared memory and the special function unit are behind what Nsight calls memory
+    input/output, global and local memory are LG."""
+    if row.unit == LDST:
+        return MIO_THROTTLE if row.memory == SHARED else LG_THROTTLE
+    if row.unit == SFU:
+        return MIO_THROTTLE
+    return TEX_THROTTLE if row.unit == TEX else MATH_PIPE_THROTTLE
+
+
+@compiled
+def holder_of_collectors(core, sub_core, pool):
+    """The collector unit of the oldest instruction in those that a pool's instructions may use, if none of them is free."""
+    if core.free_collectors[sub_core, pool] != 0 or core.free_collectors[sub_core, GENERIC_POOL] != 0:
+        return NO_COLLECTOR
+    for place in range(core.collecting):
+        c = core.in_order[place]
+        mine = core.collector_pool[c] == pool or core.collector_pool[c] == GENERIC_POOL
+        if mine and core.collector[c].sub_core == sub_core:
+            return np.int64(c)
+    return NO_COLLECTOR
+
+
+@compiled
+def why_held(core, c):
+    """What an instruction waits for in its collector unit, and with it those that find no other: its unit, or its operands."""
+    if core.collector[c].wanted != 0:
+        return DISPATCH
+    op = core.ops[core.collector[c].op]
+    return throttle_of(timing_at(core.slots[op.slot].timing).row[op.pc])
 
 
 @compiled
@@ -67,7 +97,7 @@ def why_not(core, mine):
     if starved:
         return NO_INSTRUCTION, lowest_bit(starved)
     if mine & core.paused & ~core.draining:
-        return NOT_SELECTED, lowest_bit(np.uint64(mine & core.paused & ~core.draining))
+        return HELD_BACK, lowest_bit(np.uint64(mine & core.paused & ~core.draining))
     return DRAIN, lowest_bit(mine)
 
 

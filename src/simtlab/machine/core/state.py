@@ -71,10 +71,10 @@ class Stall(IntEnum):
     MATH_PIPE_THROTTLE = 9
     LG_THROTTLE = 10  # the load/store unit takes no more, for global or local memory
     MIO_THROTTLE = 11  # … for shared memory, or the special function unit takes no more
-    DISPATCH = 12  # the scheduler still sends an earlier warp into a narrow SIMD
+    DISPATCH = 12  # the scheduler still sends an earlier warp into a narrow SIMD, or all operand collectors are reading
     IMC_MISS = 13  # a constant that is not in its cache
     DRAIN = 14  # the warp ended, its stores are under way
-    NOT_SELECTED = 15  # held back by the scheduling policy
+    HELD_BACK = 15  # by the scheduling policy or the throttle (Nsight's "not selected" are warps that another went before)
     TEX_THROTTLE = 16  # the texture unit takes no more
     REPLAY = 17  # the slot went to another pass of an instruction issued before (issue.replay)
 
@@ -315,7 +315,7 @@ core_t = record_t(
         ("trip_reply", "i8"),
         ("prefetch_asked", "i8"),
         ("prefetch_issued", "i8"),
-        ("prefetch_dropped", "i8", (4,)),  # by Drop
+        ("prefetch_dropped", "i8", (5,)),  # by Drop
         ("prefetch_filled", "i8"),
         ("prefetch_used", "i8"),
         ("prefetch_late", "i8"),

@@ -236,6 +236,26 @@ def write_back(gpu, core, requests, way):
 
 
 @compiled
+def write_back_all(gpu, cores, requests):
+    """A run has ended: dirty lines go to the L2, as many as find room. False if there are none left."""
+    any_left = False
+    for c in range(gpu.cores):
+        core = cores[c]
+        cache = core.l1d
+        if cache.write_policy_global != BACK and cache.write_policy_local != BACK:
+            return False
+        for way in range(cache.sets * cache.ways):
+            if cache.line[way].state == DIRTY:
+                any_left = True
+                if no_room(core, requests):
+                    break
+                core.l1_data_reads += 1
+                send(gpu, core, requests, WRITE_BACK, address_of(cache, way), cache.line_bytes, 0, -1)
+                invalidate(cache, way)
+    return any_left
+
+
+@compiled
 def store_line(gpu, core, requests, number):
     """A write of one sector, by the policy of its space."""
     op = core.ops[number]

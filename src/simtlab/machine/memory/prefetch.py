@@ -1,11 +1,13 @@
 """The prefetch port of an L1: lines that a policy expects to be wanted wait here for a cycle without a demand access.
 
 A prefetch takes a line, an MSHR and a place on the way out like any miss, and waits while it cannot have them. It is dropped
-if its line is there already, is on its way, or the port's queue is full, and when a demand for its line goes before it:
-fetched after that, the line would come for nobody.
+if its line is there already, is in flight, or lies outside of memory, if the port's queue is full, and when a demand for its
+line goes before it: fetched after that, the line would come for nobody.
 """
 
 from enum import IntEnum
+
+import numpy as np
 
 from simtlab.compiled import compiled
 from simtlab.machine.limits import MAX_PREFETCHES
@@ -23,9 +25,11 @@ class Drop(IntEnum):
     PENDING = 1
     FULL = 2
     OVERTAKEN = 3
+    OUTSIDE = 4
 
 
-PRESENT, PENDING, FULL, OVERTAKEN = (int(d) for d in Drop)
+PRESENT, PENDING, FULL, OVERTAKEN, OUTSIDE = (int(d) for d in Drop)
+ADDRESS_LIMIT = np.int64(1 << 47)  # no GPU's memory goes beyond it
 NOTHING_WANTED = -1  # the address of a prefetch that was dropped while it waited
 
 
@@ -33,6 +37,9 @@ NOTHING_WANTED = -1  # the address of a prefetch that was dropped while it waite
 def prefetch(core, address, warp, pc, cycle):
     """Ask for the line (or sector) of an address, for a warp slot; `pc` is the load that foresaw it."""
     core.prefetch_asked += 1
+    if not 0 <= np.int64(address) < ADDRESS_LIMIT:
+        core.prefetch_dropped[OUTSIDE] += 1
+        return
     queue = core.prefetches
     if queue.count >= queue.limit:
         core.prefetch_dropped[FULL] += 1

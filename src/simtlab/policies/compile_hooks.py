@@ -1,0 +1,134 @@
+"""Compile a policy's hooks, each on its own, to C functions that the machine calls by address."""
+
+import ctypes
+import re
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numba
+import numpy as np
+from numba import cfunc, types
+from numba.core.errors import NumbaError
+
+from simtlab.compiled import HOOK_C, UNCOMPILED, cache_in, checked_indices
+from simtlab.errors import ConfigError, PolicyError
+from simtlab.machine.answers import ANSWERS
+from simtlab.machine.hooks import SLOTS, HookPoint
+from simtlab.policies.check_hook import check_hook
+from simtlab.policies.choice import FOLDER
+from simtlab.policies.hook import Hook
+from simtlab.policies.trouble import HOOKS, kept, tell
+from simtlab.policies.units import RECORDS
+from simtlab.storage import cache_directory, import_file
+
+ENTRY = FOLDER / "entry.py"
+LONGEST_WORDS = 200  # of the compiler's own text in a message
+
+
+def compile_hooks(
+    slot: str, name: str, module: ModuleType, state: np.dtype, digest: str, checked: bool
+) -> tuple[dict[str, int], list[Any]]:
+    """The addresses of a policy's hooks, and what must live as long as they are called."""
+    points = SLOTS[slot].hooks
+    addresses, entries = dict.fromkeys(points, 0), []
+    strangers = [key for key, value in vars(module).items() if isinstance(value, Hook) and key not in points]
+    if strangers:
+        raise ConfigError(f"policy '{name}' has a hook '{strangers[0]}' that {slot} knows nothing of; it has: {', '.join(points)}")
+    for hook, point in points.items():
+        found = getattr(module, hook, None)
+        if found is None:
+            if point.required:
+                raise ConfigError(f"policy '{name}' lacks the hook '{hook}'")
+            continue
+        function = found.function if isinstance(found, Hook) else found
+        unit = SLOTS[slot].unit
+        if checked:
+            check_hook(function, name, (RECORDS[unit], int(unit == "lines")), state)
+        kept_in = cache_directory() / "hooks" / f"{slot}-{hook}-{digest}"
+        entry = Entry(name, hook, slot, function, state, checked).made(kept_in)
+        entries.append(entry)
+        addresses[hook] = address_of(entry)
+    return addresses, entries
+
+
+class Entry:
+    """The C function of one hook."""
+
+    def __init__(self, policy: str, hook: str, slot: str, function: Callable, state: np.dtype, checked: bool):
+        self.policy, self.hook, self.function, self.state, self.checked = policy, hook, function, state, checked
+        self.number, self.unit = HOOKS.index((slot, hook)), SLOTS[slot].unit
+        self.point: HookPoint = SLOTS[slot].hooks[hook]
+
+    def made(self, kept_in: Path) -> Any:
+        """A C function over record addresses, from the disk if it was compiled before."""
+        if UNCOMPILED:
+            return HOOK_C(self.uncompiled)
+        answer = ANSWERS[self.point.answers]
+        module: Any = import_file(ENTRY, f"simtlab_hook_{kept_in.name}")
+        module.inner = numba.njit(error_model="numpy")(self.function)
+        module.legal, module.instead, module.number = answer.legal, answer.instead, self.number
+        unit_type, own_type = (types.CPointer(numba.from_dtype(dtype)) for dtype in (RECORDS[self.unit], self.state))
+        signature = types.int64(unit_type, own_type, types.uint64, types.int64)
+        try:
+            with cache_in(kept_in), checked_indices(self.checked):
+                self.check_answer(module.inner, kept_in)
+                return cfunc(signature, cache=True)(module.of_lines if self.unit == "lines" else module.of_record)
+        except NumbaError as error:
+            raise PolicyError(f"policy '{self.policy}': {self.hook} cannot be compiled: {in_words(error)}") from None
+
+    def check_answer(self, inner: Any, kept_in: Path) -> None:
+        """Refuse a hook that answers nothing, or no whole number, where it is asked something. What is on disk was checked."""
+        if self.point.answers == "nothing" or kept_in.is_dir():
+            return
+        record = numba.from_dtype(RECORDS[self.unit])
+        lines = self.unit == "lines"
+        unit, argument = (types.Array(record, 1, "C"), types.int64) if lines else (record, types.uint64)
+        given = inner.get_call_template((unit, numba.from_dtype(self.state), argument, types.int64), {})[0]
+        answer = given.cases[0].return_type if hasattr(given, "cases") else None
+        if isinstance(answer, types.NoneType | types.Optional):
+            way = "nothing" if isinstance(answer, types.NoneType) else "nothing on one of its ways"
+            allowed = ANSWERS[self.point.answers].allowed
+            raise PolicyError(f"policy '{self.policy}': {self.hook} answers {way}; allowed is {allowed}")
+        if answer is not None and not isinstance(answer, types.Integer | types.Boolean):
+            raise PolicyError(f"policy '{self.policy}': {self.hook} answers {answer}; allowed is a whole number: "
+                              f"{ANSWERS[self.point.answers].allowed}")  # fmt: skip
+
+    def uncompiled(self, record: int, own: int, argument: int, cycle: int) -> int:
+        """What `policies.entry` does, in Python."""
+        lines, answer = self.unit == "lines", ANSWERS[self.point.answers]
+        place, state = view(record, RECORDS[self.unit], argument if lines else 1), view(own, self.state, 1)[0]
+        unit, raised, given = place if lines else place[0], 0, 0
+        try:
+            result = self.function(unit, state, np.uint64(argument), cycle)
+            given = 0 if result is None else int(result)
+            if (result is not None or self.point.answers == "nothing") and answer.legal(unit, np.uint64(argument), given):
+                return given
+        except Exception as error:
+            raised = len(kept) + 1
+            kept[raised] = error
+        tell(state, self.number, raised, given, argument, cycle)
+        return answer.instead
+
+
+def view(address: int, dtype: np.dtype, count: int) -> Any:
+    memory: Any = (ctypes.c_uint8 * (dtype.itemsize * count)).from_address(address)
+    return np.frombuffer(memory, dtype).view(np.recarray)
+
+
+def address_of(entry: Any) -> int:
+    if UNCOMPILED:
+        return ctypes.cast(entry, ctypes.c_void_p).value or 0
+    return entry.address
+
+
+def in_words(error: NumbaError) -> str:
+    """The compiler's reason in one line: what it says first, types cut short, and the last line of the policy it speaks of."""
+    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    said = next((line for line in lines if not line.startswith("Failed in nopython mode")), "no reason given")
+    said = re.sub(r"(unaligned )?[Rr]ecord\(.*\)", "a record", said)
+    said = said if len(said) <= LONGEST_WORDS else said[: LONGEST_WORDS - 1] + "…"
+    places = re.findall(r'File "([^"]+)", line (\d+)', text)
+    return said + (f" ({Path(places[-1][0]).name}:{places[-1][1]})" if places else "")
