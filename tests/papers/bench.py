@@ -7,6 +7,7 @@ from simtlab.compiled import HOOK_C
 from simtlab.machine.build import build
 from simtlab.policies.attach import attach
 from simtlab.policies.load import load as load_policy
+from simtlab.policies.trouble import new_trouble
 from tests.timing.machines import one_core
 
 LINE = 128
@@ -47,7 +48,8 @@ class Bench:
         self.policy = load_policy("prefetcher", prefetcher, **parameters)
         self.records = build(one_core())
         self.core = self.records.cores[0]
-        self._states = attach(self.policy, self.records)
+        self.trouble = new_trouble(self.records)
+        self._states = attach(self.policy, self.records, self.trouble)
         self.own = self._states[0]
         self.core.prefetches.limit = 64
         self.cycle = 0

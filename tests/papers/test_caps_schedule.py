@@ -7,6 +7,7 @@ from simtlab.compiled import HOOK_C
 from simtlab.machine.build import build
 from simtlab.policies.attach import attach
 from simtlab.policies.load import load
+from simtlab.policies.trouble import new_trouble
 from tests.papers.bench import RECORDER, loads_of
 from tests.timing.machines import gpu, kernel, one_core
 
@@ -65,7 +66,8 @@ class Scheduler:
         self.policy = load("warp_scheduler", name, **{"active_warps": 2} | parameters)
         self.records = build(one_core())
         self.core = self.records.cores[0]
-        self.states = attach(self.policy, self.records)
+        self.trouble = new_trouble(self.records)
+        self.states = attach(self.policy, self.records, self.trouble)
         self.own = self.states[0]
         self.core.occupied = 0b111111
         for cta in (0, 1):

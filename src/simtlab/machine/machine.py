@@ -9,7 +9,7 @@ import numpy as np
 
 from simtlab.errors import CycleLimit, Deadlock
 from simtlab.execute.cta import look_for_cycles
-from simtlab.execute.state import FaultCode, Outcome, WarpStatus, field_offset
+from simtlab.execute.state import FaultCode, Outcome, WarpStatus
 from simtlab.machine.build import Records, build
 from simtlab.machine.clock import run as run_clock
 from simtlab.machine.config import MachineConfig
@@ -19,18 +19,17 @@ from simtlab.machine.core.instruction_buffer import advance
 from simtlab.machine.core.state import Stall
 from simtlab.machine.counters import Tally
 from simtlab.machine.energy import energy, of_policy
-from simtlab.machine.hooks import trouble_t
 from simtlab.machine.intervals import Intervals
 from simtlab.machine.kernels import Launch, Prepared, Programs, prepare
 from simtlab.machine.occupancy import Occupancy, occupancy
-from simtlab.machine.state import MAX_KERNELS, gpu_t
+from simtlab.machine.state import MAX_KERNELS
 from simtlab.machine.utilisation import utilisation
 from simtlab.machine.who_waits import who_waits
 from simtlab.policies.attach import attach
 from simtlab.policies.choice import PolicyChoice, read_choice
 from simtlab.policies.counters import counted, explained
 from simtlab.policies.load import load
-from simtlab.policies.trouble import raise_if_any
+from simtlab.policies.trouble import new_trouble, raise_if_any
 
 __all__ = ["Interrupted", "Launch", "Machine", "Occupancy", "TimedRun", "occupancy"]
 
@@ -122,8 +121,7 @@ class Machine:
     def _reset(self) -> None:
         """A machine at rest, its caches empty."""
         self.records: Records = build(self.config)
-        self._trouble = np.zeros(1, trouble_t)
-        self._trouble["stop"] = self.records.gpu.ctypes.data + field_offset(gpu_t, "outcome")
+        self._trouble = new_trouble(self.records)
         self._own = {slot: attach(policy, self.records, self._trouble) for slot, policy in self.policies.items()}
         self._plain = self.records.as_plain_arrays()
         self._tally = Tally(self.records)

@@ -11,13 +11,15 @@ import numpy as np
 
 from simtlab.compiled import compiled, reader_of, store_i64
 from simtlab.errors import PolicyError
-from simtlab.execute.state import Outcome
+from simtlab.execute.state import Outcome, field_offset
 from simtlab.machine.answers import ANSWERS
 from simtlab.machine.hooks import SLOTS, Trouble, trouble_t
+from simtlab.machine.state import gpu_t
 from simtlab.policies.guard import ENDLESS, MOST_TURNS
 from simtlab.policies.units import name_of_unit
 
 if TYPE_CHECKING:
+    from simtlab.machine.build import Records
     from simtlab.policies.load import Policy
 
 NONE, ANSWER, RAISED = int(Trouble.NONE), int(Trouble.ANSWER), int(Trouble.RAISED)
@@ -36,6 +38,13 @@ def tell(own, hook, raised, answer, argument, cycle):
         trouble.hook, trouble.unit, trouble.answer, trouble.raised = hook, own.simtlab_unit, answer, raised
         trouble.argument, trouble.cycle = np.uint64(argument), cycle
         store_i64(trouble.stop, MISLED)
+
+
+def new_trouble(records: Records) -> np.ndarray:
+    """Where the policies of a machine tell what goes wrong: nothing so far."""
+    trouble = np.zeros(1, trouble_t)
+    trouble["stop"] = records.gpu.ctypes.data + field_offset(gpu_t, "outcome")
+    return trouble
 
 
 def raise_if_any(trouble: Any, policies: Mapping[str, Policy]) -> None:
