@@ -15,7 +15,7 @@ from simtlab.program.function import FunctionCode
 from simtlab.program.lower import Lowered
 from simtlab.program.operand import NO_REGISTER, Operand
 
-MAX_OPERANDS = 12
+MAX_OPERANDS = 18
 NO_RECONVERGENCE = -1
 NO_GUARD = -1
 

@@ -22,7 +22,7 @@ PLAIN_ACTIONS = {
     "compute": Action.COMPUTE, "parameter": Action.COMPUTE, "branch": Action.BRANCH,
     "indirect branch": Action.INDIRECT_BRANCH, "return": Action.RETURN, "exit": Action.EXIT, "trap": Action.TRAP,
     "barrier": Action.BARRIER, "nothing": Action.NOTHING, "fence": Action.FENCE, "texture": Action.TEXTURE,
-    "surface": Action.SURFACE,
+    "surface": Action.SURFACE, "warp barrier": Action.WARP_BARRIER,
 }  # fmt: skip
 SPACES = {
     "global": Space.GLOBAL, "shared": Space.SHARED, "shared::cta": Space.SHARED, "shared::cluster": Space.SHARED,
