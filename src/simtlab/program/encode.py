@@ -143,7 +143,7 @@ def address_at(instruction: Lowered) -> int:
 def access_bytes(instruction: Lowered) -> int:
     """How many bytes one lane touches."""
     _, *parts = instruction.spelling.split(".")
-    count = next((int(part[1:]) for part in parts if part in ("v2", "v4")), 1)
+    count = next((int(part[1:]) for part in parts if part in ("v2", "v4", "v8")), 1)
     return count * ast.TYPE_BYTES[parts[-1]]
 
 
