@@ -19,8 +19,8 @@ from simtlab.isa.table import Operation, find
 
 DATA = Path(__file__).parents[1] / "data" / "hardware" / "ptx_vectors.npz"
 NATIVE = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_void_p)
-BITS = {"sh32": 32, "f16x2": 32, "bf16": 16}
-SLOTS = {"d": 0, "a": 1, "b": 2, "c": 3, "t32": 4, "t64": 5, "p": 6, "CC": 7}
+BITS = {"sh32": 32, "f16x2": 32, "bf16x2": 32, "u16x2": 32, "bf16": 16}
+SLOTS = {"d": 0, "a": 1, "b": 2, "c": 3, "t32": 4, "t64": 5, "p": 6, "CC": 7, "q": 8}
 SLOT_BYTES = 8 * LANES
 
 
@@ -62,7 +62,7 @@ def hardware_result(shape: Recorded) -> np.ndarray:
 
 
 def register_kind(name: str, shape: Recorded) -> str:
-    if name in ("p", "CC"):
+    if name in ("p", "q", "CC"):
         return "p"
     if name in ("t32", "t64"):
         return "w" if name == "t32" else "d"
@@ -124,8 +124,8 @@ def simulated_result(shape: Recorded) -> np.ndarray:
     expected = hardware_result(shape)
     result = np.zeros_like(expected)
     out_dtype = np.dtype(f"u{max(2, expected.dtype.itemsize)}")
-    registers = np.zeros(8 * SLOT_BYTES + 64, np.uint8)
-    registers = registers[-registers.ctypes.data % 64 :][: 8 * SLOT_BYTES]
+    registers = np.zeros(len(SLOTS) * SLOT_BYTES + 64, np.uint8)
+    registers = registers[-registers.ctypes.data % 64 :][: len(SLOTS) * SLOT_BYTES]
     columns = [stored(type, values) for type, values in zip(shape.ins, inputs(shape), strict=True)]
     for start in range(0, len(result), LANES):
         for name, column in zip("abc", columns, strict=False):

@@ -56,6 +56,7 @@ class FaultCode(IntEnum):
     BAD_BRANCH = 7
     BAD_TEXTURE = 8
     BAD_BARRIER = 9
+    NOT_A_MEMBER = 10  # a lane that the membermask of its .sync operation does not name
 
 
 window_t = np.dtype(

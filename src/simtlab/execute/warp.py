@@ -14,12 +14,13 @@ from simtlab.program.program import FUNCTION_BASE, FUNCTION_STEP
 
 COMPUTE, BRANCH, LOAD, STORE, ATOMIC, EXIT, BARRIER, CALL = (int(Action(k)) for k in range(8))
 RETURN, INDIRECT_BRANCH, INDIRECT_CALL, NOTHING, FENCE, TIME, TEXTURE, SURFACE = (int(Action(k)) for k in range(8, 16))
-TRAP, SERVICE = int(Action.TRAP), int(Action.SERVICE)
+TRAP, SERVICE, WARP_BARRIER = int(Action.TRAP), int(Action.SERVICE), int(Action.WARP_BARRIER)
 DONE = int(WarpStatus.DONE)
 OUT_SPENT, OUT_DONE, OUT_BARRIER = int(Outcome.SPENT), int(Outcome.DONE), int(Outcome.BARRIER)
 OUT_FAULT, OUT_SERVICE = int(Outcome.FAULT), int(Outcome.SERVICE)
 STACK_OVERFLOW, TRAPPED = int(FaultCode.STACK_OVERFLOW), int(FaultCode.TRAP)
 BAD_CALL, BAD_BRANCH, BAD_BARRIER = int(FaultCode.BAD_CALL), int(FaultCode.BAD_BRANCH), int(FaultCode.BAD_BARRIER)
+NOT_A_MEMBER = int(FaultCode.NOT_A_MEMBER)
 
 
 @compiled
@@ -53,9 +54,8 @@ def execute(launch, code, worker, cta, warp, ins, pc, mask, clock):
     """Carry out one instruction for the lanes of `mask` and move the warp on. SPENT means that the warp goes on."""
     action = ins.action
     if action == COMPUTE:
-        if mask != 0:
-            operands = launch.code_address + pc * INSTRUCTION_BYTES + OPERANDS_OFFSET
-            call_operation(ins.function, warp.window, mask, operands, warp.context_address)
+        if mask != 0 and not compute(launch, worker, warp, ins, pc, mask):
+            return OUT_FAULT
         warp.pc = pc + 1
     elif action == BRANCH:
         if mask == warp.mask:
@@ -74,6 +74,16 @@ def execute(launch, code, worker, cta, warp, ins, pc, mask, clock):
     else:
         return steer(launch, code, worker, cta, warp, ins, pc, mask, clock)
     return OUT_SPENT
+
+
+@compiled
+def compute(launch, worker, warp, ins, pc, mask):
+    """Call the native function for the lanes of `mask`. False if it refused some, as .sync operations may: a fault."""
+    operands = launch.code_address + pc * INSTRUCTION_BYTES + OPERANDS_OFFSET
+    refused = call_operation(ins.function, warp.window, mask, operands, warp.context_address)
+    if refused != 0:
+        return report(worker, warp, ins, pc, lowest_lane(refused), 0, NOT_A_MEMBER)
+    return True
 
 
 @compiled
@@ -96,8 +106,9 @@ def steer(launch, code, worker, cta, warp, ins, pc, mask, clock):
     if action == TIME:
         warp.context.clock64 = clock
         warp.context.globaltimer = clock * 1_000_000 // launch.clock_khz
-        operands = launch.code_address + pc * INSTRUCTION_BYTES + OPERANDS_OFFSET
-        call_operation(ins.function, warp.window, mask, operands, warp.context_address)
+    if action == TIME or action == WARP_BARRIER:
+        if not compute(launch, worker, warp, ins, pc, mask):
+            return OUT_FAULT
         warp.pc = pc + 1
         return OUT_SPENT
     if action == RETURN:

@@ -3,12 +3,17 @@
 A lane's operation reads the old value, writes the new one, and gives the old one back. The window counts the operations
 that changed memory (field `changes`): a warp that spins on a lock it does not get changes nothing. Its field `flushes`
 says whether sums of f32 take subnormal numbers as zeros: an H200 does so in global memory and not in shared memory.
+The elements of a vector are changed one by one: PTX promises each to be atomic, not all of them together.
 """
+
+from collections.abc import Callable
+from functools import partial
 
 from llvmlite import ir
 
 from simtlab.isa.access import Access, memory_type, read_lane, write_lane
 from simtlab.isa.lanes import F32, F64, I16, I32, I64, Lanes
+from simtlab.isa.rounding import FORMATS
 from simtlab.isa.table import Modifiers, operation
 from simtlab.isa.walk import each_lane, mark_nothing
 
@@ -21,7 +26,16 @@ LATE_FORMS = (
     f"{{.min,.max}}{LATE}.{{u32,s32,u64,s64}}",
     f".add{LATE}.{{u32,s32,u64,s64,f32,f64}}",
 )
-HALVES = "{.add.noftz.f16,.add.noftz.f16x2}"
+HALVES = ".add.noftz.{f16,f16x2,bf16,bf16x2}"
+VECTOR_ORDER = "[.relaxed,.acquire,.release,.acq_rel][.cta,.cluster,.gpu,.sys][.global]"
+VECTORS = (  # in the order that PTX's grammar has, and in that of its examples
+    ".add.{v2,v4}.f32",
+    "{.add,.min,.max}.noftz.{v2,v4,v8}.{f16,bf16}",
+    "{.add,.min,.max}.noftz.{v2,v4}.{f16x2,bf16x2}",
+    ".{v2,v4}.f32.add",
+    ".{v2,v4,v8}.{f16,bf16}{.add,.min,.max}.noftz",
+    ".{v2,v4}.{f16x2,bf16x2}{.add,.min,.max}.noftz",
+)
 CHANGES_FIELD, FLUSHES_FIELD = 5, 6  # of the window
 
 
@@ -36,7 +50,7 @@ CHANGES_FIELD, FLUSHES_FIELD = 5, 6  # of the window
 @operation(f"atom.cas{LATE}.{{b16,b32,b64}}", "T = M T T", raw=True, action="atomic")
 def atom(lanes: Lanes, m: Modifiers) -> ir.Value:
     """Read, change and write one place without interruption; gives the old value."""
-    return _each_atomic(lanes, m, destination=0, address=1)
+    return _each_atomic(lanes, m, destination=0, address=m.lanes_per_access)
 
 
 @operation(f"red{ORDER}{SCOPE_LAST}{ARITHMETIC}", "= M T", raw=True, action="atomic")
@@ -49,26 +63,30 @@ def red(lanes: Lanes, m: Modifiers) -> ir.Value:
     return _each_atomic(lanes, m, destination=None, address=0)
 
 
+for _form in VECTORS:
+    operation(f"atom{VECTOR_ORDER}{_form}", "V = M V", raw=True, action="atomic")(atom)
+    operation(f"red{VECTOR_ORDER}{_form}", "= M V", raw=True, action="atomic")(red)
+
+
 def _each_atomic(lanes: Lanes, m: Modifiers, destination: int | None, address: int) -> ir.Value:
-    b, type = lanes.b, memory_type(m.type)
-    access = Access(lanes, address, type.width // 8)
+    b, type, count = lanes.b, memory_type(m.type), m.lanes_per_access
+    access = Access(lanes, address, count * type.width // 8)
     failed = mark_nothing(lanes)
     changes = b.gep(b.bitcast(lanes.context, I64.as_pointer()), [I32(CHANGES_FIELD)])
     with each_lane(lanes, lanes.mask, failed) as walk:
         offset = access.offset(walk)
         with b.if_else(access.allowed(offset), likely=True) as (inside, outside):
             with inside:
-                place = access.place(offset, walk, 0, type)
-                old = b.load(place)
-                operands = [
-                    read_lane(lanes, k, walk, type) for k in range(address + 2, len(lanes.shape.kinds))
-                ]
-                new = _combine(lanes, m, old, operands)
-                b.store(new, place)
-                changed = b.zext(b.icmp_unsigned("!=", old, new), I64)
-                b.store(b.add(b.load(changes), changed), changes)
-                if destination is not None:
-                    write_lane(lanes, destination, walk, old, m.type)
+                given = [read_lane(lanes, k, walk, type) for k in range(address + 2, len(lanes.shape.kinds))]
+                for part in range(count):
+                    place = access.place(offset, walk, part, type)
+                    old = b.load(place)
+                    new = _combine(lanes, m, old, given[part : part + 1] if count > 1 else given)
+                    b.store(new, place)
+                    changed = b.zext(b.icmp_unsigned("!=", old, new), I64)
+                    b.store(b.add(b.load(changes), changed), changes)
+                    if destination is not None:
+                        write_lane(lanes, destination + part, walk, old, m.type)
             with outside:
                 walk.mark(lanes)
     return b.load(failed)
@@ -89,6 +107,9 @@ def _combine(lanes: Lanes, m: Modifiers, old: ir.Value, operands: list[ir.Value]
     if name == "dec":
         wraps = b.or_(b.icmp_unsigned("==", old, I32(0)), b.icmp_unsigned(">", old, x))
         return b.select(wraps, x, b.sub(old, I32(1)))
+    if name in ("min", "max") and m.type[0] in "fb":
+        infinity = FORMATS[m.type.removesuffix("x2")].infinity
+        return _each_half(b, m.type, partial(_extremum, infinity, name == "max"), old, x)
     if name in ("min", "max"):
         compare = b.icmp_signed if m.type[0] == "s" else b.icmp_unsigned
         return b.select(compare("<" if name == "min" else ">", old, x), old, x)
@@ -105,12 +126,8 @@ def _add(lanes: Lanes, type: str, old: ir.Value, x: ir.Value) -> ir.Value:
         return b.select(b.fcmp_unordered("uno", total, total), I32(0x7FFFFFFF), bits)
     if type == "f64":
         return _add_f64(b, old, x)
-    if type == "f16":
-        return _add_f16(b, old, x)
-    if type == "f16x2":
-        low = _add_f16(b, b.trunc(old, I16), b.trunc(x, I16))
-        high = _add_f16(b, b.trunc(b.lshr(old, I32(16)), I16), b.trunc(b.lshr(x, I32(16)), I16))
-        return b.or_(b.zext(low, I32), b.shl(b.zext(high, I32), I32(16)))
+    if type in ("f16", "f16x2", "bf16", "bf16x2"):
+        return _each_half(b, type, _add_f16 if type[0] == "f" else _add_bf16, old, x)
     return b.add(old, x)
 
 
@@ -130,9 +147,42 @@ def _add_f64(b: ir.IRBuilder, old: ir.Value, x: ir.Value) -> ir.Value:
     return b.select(b.fcmp_unordered("uno", left, left), b.or_(old, quiet), result)
 
 
+def _each_half(b: ir.IRBuilder, type: str, build: Callable[..., ir.Value], old: ir.Value, x: ir.Value) -> ir.Value:
+    """`build(b, old, x)` of a half, or of both halves of a pair."""
+    if not type.endswith("x2"):
+        return build(b, old, x)
+    low = build(b, b.trunc(old, I16), b.trunc(x, I16))
+    high = build(b, b.trunc(b.lshr(old, I32(16)), I16), b.trunc(b.lshr(x, I32(16)), I16))
+    return b.or_(b.zext(low, I32), b.shl(b.zext(high, I32), I32(16)))
+
+
 def _add_f16(b: ir.IRBuilder, old: ir.Value, x: ir.Value) -> ir.Value:
     """Half precision by way of f32, whose 24 bits make the second rounding harmless (24 ≥ 2·11 + 2)."""
     half = ir.HalfType()
     total = b.fadd(b.fpext(b.bitcast(old, half), F32), b.fpext(b.bitcast(x, half), F32))
     bits = b.bitcast(b.fptrunc(total, half), I16)
     return b.select(b.fcmp_unordered("uno", total, total), I16(0x7FFF), bits)
+
+
+def _add_bf16(b: ir.IRBuilder, old: ir.Value, x: ir.Value) -> ir.Value:
+    """bf16 is the upper half of an f32; the sum there is rounded to it once more, to nearest even, without harm."""
+    left, right = (b.bitcast(b.shl(b.zext(value, I32), I32(16)), F32) for value in (old, x))
+    total = b.fadd(left, right)
+    bits = b.bitcast(total, I32)
+    odd = b.and_(b.lshr(bits, I32(16)), I32(1))
+    rounded = b.trunc(b.lshr(b.add(bits, b.add(odd, I32(0x7FFF))), I32(16)), I16)
+    return b.select(b.fcmp_unordered("uno", total, total), I16(0x7FFF), rounded)
+
+
+def _extremum(infinity: int, largest: bool, b: ir.IRBuilder, old: ir.Value, x: ir.Value) -> ir.Value:
+    """The larger or the smaller of two halves; the number where one is a NaN; -0 is below +0."""
+
+    def is_nan(value: ir.Value) -> ir.Value:
+        return b.icmp_unsigned(">", b.and_(value, I16(0x7FFF)), I16(infinity))
+
+    def rank(value: ir.Value) -> ir.Value:
+        return b.xor(value, b.and_(b.ashr(value, I16(15)), I16(0x7FFF)))
+
+    result = b.select(b.icmp_signed(">" if largest else "<", rank(old), rank(x)), old, x)
+    result = b.select(is_nan(old), x, b.select(is_nan(x), old, result))
+    return b.select(is_nan(result), I16(0x7FFF), result)

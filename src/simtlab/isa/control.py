@@ -15,7 +15,6 @@ control("bar.red.popc.u32", "u32 = u32 u32? P", "barrier", "Wait, and count the 
 control("bar.red{.and,.or}.pred", "P = u32 u32? P", "barrier", "Wait, and combine a predicate of all threads.")
 control("barrier[.cta].red.popc[.aligned].u32", "u32 = u32 u32? P", "barrier", "As `bar.red`.")
 control("barrier[.cta].red{.and,.or}[.aligned].pred", "P = u32 u32? P", "barrier", "As `bar.red`.")
-control("bar.warp.sync", "= b32", "nothing", "Lanes of a warp that are together stay together; nothing to wait for.")
 control("membar{.cta,.gl,.sys}", "=", "fence", "Order memory accesses; a functional run has them in order.")
 control("fence[.sc,.acq_rel,.acquire,.release]{.cta,.cluster,.gpu,.sys}", "=", "fence", "As `membar`.")
 control("fence.proxy{.alias,.async,.async.global,.async.shared::cta}", "=", "fence", "As `membar`.")

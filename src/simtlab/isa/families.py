@@ -14,6 +14,7 @@ from simtlab.isa import (
     integer,
     logic,
     move,
+    pairs,
     video,
     warp,
 )
@@ -32,6 +33,7 @@ __all__ = [
     "integer",
     "logic",
     "move",
+    "pairs",
     "video",
     "warp",
 ]

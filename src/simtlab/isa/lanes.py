@@ -33,7 +33,7 @@ def element(type: str) -> ir.Type:
         return F64
     if type == "pred":
         return I1
-    if type in ("f16x2", "bf16x2", "tf32"):
+    if type in ("f16x2", "bf16x2", "u16x2", "s16x2", "tf32"):
         return I32
     if type in ("f16", "bf16"):
         return I16

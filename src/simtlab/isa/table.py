@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cache
 
 TYPES = frozenset(
-    ("u8", "s8", "b8", "u16", "s16", "b16", "f16", "bf16", "u32", "s32", "b32", "f32", "f16x2", "bf16x2", "tf32",
+    ("u8", "s8", "b8", "u16", "s16", "b16", "f16", "bf16", "u32", "s32", "b32", "f32", "f16x2", "bf16x2", "u16x2", "s16x2", "tf32",
      "u64", "s64", "b64", "f64", "pred", "b128")
 )  # fmt: skip
 ROUNDINGS = {"rn": 1, "rz": 0, "rm": 3, "rp": 2}  # the argument of llvm.set.rounding

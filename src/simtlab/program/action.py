@@ -22,6 +22,7 @@ class Action(IntEnum):
     SURFACE = 15
     TRAP = 16
     SERVICE = 17  # a call of something the host provides: vprintf, malloc, free, __assertfail
+    WARP_BARRIER = 18  # call the native function, which names the lanes that may not take part
 
 
 class Space(IntEnum):

@@ -15,7 +15,7 @@ from simtlab.program.function import FunctionCode
 from simtlab.program.lower import Lowered
 from simtlab.program.operand import NO_REGISTER, Operand
 
-MAX_OPERANDS = 12
+MAX_OPERANDS = 18
 NO_RECONVERGENCE = -1
 NO_GUARD = -1
 
@@ -143,7 +143,7 @@ def address_at(instruction: Lowered) -> int:
 def access_bytes(instruction: Lowered) -> int:
     """How many bytes one lane touches."""
     _, *parts = instruction.spelling.split(".")
-    count = next((int(part[1:]) for part in parts if part in ("v2", "v4")), 1)
+    count = next((int(part[1:]) for part in parts if part in ("v2", "v4", "v8")), 1)
     return count * ast.TYPE_BYTES[parts[-1]]
 
 

@@ -22,7 +22,7 @@ PLAIN_ACTIONS = {
     "compute": Action.COMPUTE, "parameter": Action.COMPUTE, "branch": Action.BRANCH,
     "indirect branch": Action.INDIRECT_BRANCH, "return": Action.RETURN, "exit": Action.EXIT, "trap": Action.TRAP,
     "barrier": Action.BARRIER, "nothing": Action.NOTHING, "fence": Action.FENCE, "texture": Action.TEXTURE,
-    "surface": Action.SURFACE,
+    "surface": Action.SURFACE, "warp barrier": Action.WARP_BARRIER,
 }  # fmt: skip
 SPACES = {
     "global": Space.GLOBAL, "shared": Space.SHARED, "shared::cta": Space.SHARED, "shared::cluster": Space.SHARED,
@@ -150,11 +150,11 @@ class FunctionLowering:
 
     def lower_access(self, instruction: ast.Instruction, row: Operation, m: Modifiers) -> None:
         """Spell the access without its space: the executor picks the window (see isa/access.py)."""
-        vector = m.first_of("v2", "v4")
+        vector = m.first_of("v2", "v4", "v8")
         name = m.first_of("and", "or", "xor", "add", "inc", "dec", "min", "max", "exch", "cas")
-        parts = [m.opcode if m.opcode != "ldu" else "ld", vector, name, "noftz" if "noftz" in m else None, m.type]
+        parts = [m.opcode if m.opcode != "ldu" else "ld", name, "noftz" if "noftz" in m else None, vector, m.type]
         if row.action == "memory":
-            parts[2] = parts[3] = None
+            parts[1] = parts[2] = None
         space = self.space_of(instruction, m)
         operands = self.flatten(instruction, row, m)
         spelling = ".".join(part for part in parts if part)

@@ -72,7 +72,7 @@ SPACES = {
 }  # fmt: skip
 CONTROL_ACTIONS = (
     Action.BRANCH, Action.EXIT, Action.BARRIER, Action.CALL, Action.RETURN, Action.INDIRECT_BRANCH,
-    Action.INDIRECT_CALL, Action.NOTHING, Action.FENCE, Action.TRAP, Action.SERVICE,
+    Action.INDIRECT_CALL, Action.NOTHING, Action.FENCE, Action.TRAP, Action.SERVICE, Action.WARP_BARRIER,
 )  # fmt: skip
 TRANSFERS = (Action.BRANCH, Action.CALL, Action.RETURN, Action.INDIRECT_BRANCH, Action.INDIRECT_CALL)
 SPECIAL = frozenset(("rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh"))
