@@ -72,16 +72,19 @@ def answer(work: Callable[[], Answer], as_json: bool) -> None:
 
 @contextmanager
 def warnings_told() -> Iterator[None]:
-    """Warnings about a store in one line each, as errors are."""
-    show = warnings.showwarning
+    """Warnings about a store in one line each, as errors are, and each once."""
+    show, said = warnings.showwarning, set()
 
     def say(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
         if issubclass(category, StoreWarning):
-            typer.echo(f"warning: {message}", err=True)
+            if str(message) not in said:
+                typer.echo(f"warning: {message}", err=True)
+            said.add(str(message))
         else:
             show(message, category, *place, **more)
 
     with warnings.catch_warnings():
+        warnings.simplefilter("always", StoreWarning)
         warnings.showwarning = say
         yield
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 SCANS = (  # each walks another part of the file, from either end; results are numbered from 1 on
     "SELECT id FROM results INDEXED BY results_by_workload ORDER BY workload",
@@ -46,3 +51,21 @@ def key_of_id(connection: sqlite3.Connection, number: int) -> str:
     except sqlite3.DatabaseError:
         return ""
     return found[0] if found else ""
+
+
+@contextmanager
+def full_length(path: Path) -> Iterator[Path]:
+    """The file, or if it was cut off, which SQLite refuses, a copy with empty pages for those that are lost."""
+    with path.open("rb") as opened:
+        header = opened.read(32)
+    page_bytes = int.from_bytes(header[16:18], "big")  # 1 stands for 65,536
+    length = int.from_bytes(header[28:32], "big") * (65536 if page_bytes == 1 else page_bytes)
+    if not header.startswith(b"SQLite format 3") or path.stat().st_size >= length:
+        yield path
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / path.name
+        shutil.copyfile(path, copy)
+        with copy.open("r+b") as opened:
+            opened.truncate(length)
+        yield copy

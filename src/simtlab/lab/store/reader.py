@@ -35,8 +35,9 @@ class Reader:
         try:
             parsed = {name: json.loads(values[name]) for name in JSON_COLUMNS}
             plain = {name: values[name] for name in PLAIN_COLUMNS}
-            if not all(isinstance(plain[name], str) for name in TEXT_COLUMNS):
-                raise ValueError("a text is none")
+            whole = all(isinstance(parsed[name], list if name == "occupancy" else dict) for name in JSON_COLUMNS)
+            if not whole or not all(isinstance(plain[name], str) for name in TEXT_COLUMNS):
+                raise ValueError("a value is of another kind")
             machine = self._machine(values["machine"]) or {"name": plain["gpu"], **parsed["changes"]}
             result = Result(plain, **parsed, machine=machine, store=self.path)
             result.names()  # everything that is asked for by name is there
@@ -66,12 +67,15 @@ class Reader:
         """Say what could not be read, once all has been."""
         path = self.store.path
         if self._damaged:
-            told = f"{_count(self._damaged)} of the store {path} damaged and left out: {_named(self._damaged)}"
+            told = f"the store {path} has {_count(self._damaged)} damaged and left out: {_named(self._damaged)}"
             warnings.warn(StoreWarning(f"{told}. `simtlab results KEY --delete` removes one, and the next sweep runs it again"),
                           stacklevel=3)  # fmt: skip
-        if self.store.unreadable:
-            lost = [key or f"number {number}" for number, key in self.store.unreadable.items()]
-            told = f"the store {path} has damaged pages: {_count(lost)} lost and left out: {_named(lost)}"
+        lost = [key or f"number {number}" for number, key in self.store.unreadable.items()]
+        if lost or self.store.ends_at is not None:
+            count = _count(lost) if self.store.ends_at is None else "results"
+            named = [_named(lost)] if lost else []
+            named += [f"all after number {self.store.ends_at}, however many"] if self.store.ends_at is not None else []
+            told = f"the store {path} has damaged pages, {count} lost and left out: {' and '.join(named)}"
             more = f"`simtlab results --store {path} --salvage new.sqlite` copies the others to a new store"
             warnings.warn(StoreWarning(f"{told}. {more}"), stacklevel=3)
         machines = [digest for digest, values in self._machines.items() if values is None]
@@ -81,7 +85,7 @@ class Reader:
 
 
 def _count(keys: Sequence[str]) -> str:
-    return f"{len(keys)} result{'s are' if len(keys) > 1 else ' is'}"
+    return f"{len(keys)} result{'s' * (len(keys) > 1)}"
 
 
 def _named(keys: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import count
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ class Store:
         self.path = Path(path) if path is not None else default_store()
         self.lock_seconds = lock_seconds
         self.unreadable: dict[int, str] = {}  # results found to lie on damaged pages, each with its key if that can be read
+        self.ends_at: int | None = None  # the last result before damage that has no end to be found
         with self._errors_explained():
             self.connection = self._open_to_write() if write else self._open_to_read()
 
@@ -244,14 +246,23 @@ class Store:
             yield from self._rows_one_by_one(question, values, last + 1)
 
     def _rows_one_by_one(self, question: str, values: tuple[Any, ...], first: int) -> Iterator[tuple[Any, ...]]:
-        for number in range(first, last_id(self.connection) + 1):
+        """From a result on, each by its number; past the last number known, as far as there are results or damage begins."""
+        last = last_id(self.connection)
+        for number in count(first):
             try:
+                there = self.connection.execute("SELECT 1 FROM results NOT INDEXED WHERE id = ?", (number,)).fetchone()
                 yield from self.connection.execute(f"{question} AND id = ?", (*values, number))
             except sqlite3.DatabaseError as error:
                 if not is_damage(error):
                     with self._errors_explained():
                         raise
+                if number > last:
+                    self.ends_at = number - 1
+                    return
                 self.unreadable.setdefault(number, key_of_id(self.connection, number))
+            else:
+                if number > last and there is None:
+                    return
 
     def rows(self, question: str, values: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         """Rows of a query, as they come."""
