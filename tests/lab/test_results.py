@@ -18,15 +18,18 @@ def policies(name: str, **parameters) -> dict:
     return {"warp_scheduler": {"name": name, "label": label, "parameters": parameters}}
 
 
+INPUTS = {"parameters": {"nodes": 4}, "seed": 0, "files": {}}
+
+
 @pytest.fixture
 def filled(store):
     meanings = {"cycles": ("core cycles", "How long."), "l1_hits": ("accesses", "Found.")}
     with Store(store) as opened:
-        opened.add(record("aa11", counters={"cycles": 100, "instructions": 250, "l1_hits": 8}), meanings)
-        opened.add(record("ab22", workload="MM", policies=policies("two-level", active_warps=6), seconds=2.0))
+        opened.add(record("aa11", inputs=INPUTS, counters={"cycles": 100, "instructions": 250, "l1_hits": 8}), meanings)
+        opened.add(record("ab22", inputs=INPUTS, workload="MM", policies=policies("two-level", active_warps=6), seconds=2.0))
         machine = {"name": "v100", "l1d.ways": 4, "l1d.bytes": 1024}
         counters = {"cycles": 50, "instructions": 250, "l1_hits": 4}
-        opened.add(record("bc33", gpu="v100", machine=machine, changes={}, counters=counters))
+        opened.add(record("bc33", inputs=INPUTS, gpu="v100", machine=machine, changes={}, counters=counters))
         opened.add_failure(failure("dd44"))
     return store
 

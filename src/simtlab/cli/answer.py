@@ -2,13 +2,16 @@
 
 import io
 import json
-from collections.abc import Callable
-from contextlib import nullcontext, redirect_stdout
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import typer
 
 from simtlab.errors import CompileError, CycleLimit, Deadlock, DeviceFault, SimtlabError
+from simtlab.lab.errors import StoreWarning
+from simtlab.outside import told
 from simtlab.workloads.errors import WrongResult
 
 if TYPE_CHECKING:
@@ -41,10 +44,13 @@ def answer(work: Callable[[], Answer], as_json: bool) -> None:
     """Do the work and show its answer. As JSON, nothing else reaches stdout, not even what a kernel prints."""
     printed = io.StringIO()
     try:
-        with redirect_stdout(printed) if as_json else nullcontext():
+        with warnings_told(), redirect_stdout(printed) if as_json else nullcontext():
             found = work()
         tell(found, as_json)
         status = getattr(found, "status", 0)  # an answer may say that not all went well
+        stopped_by = getattr(found, "error", "")  # or what stopped it before its end
+        if stopped_by:
+            typer.echo(f"error: {stopped_by}", err=True)
     except Stopped as stop:
         tell(stop.answer, as_json)
         raise typer.Exit(INTERRUPTED) from None
@@ -54,9 +60,33 @@ def answer(work: Callable[[], Answer], as_json: bool) -> None:
         fail(error, printed.getvalue() if as_json else None)
     except MemoryError:
         fail(BadInput("this machine has not enough memory for that"), printed.getvalue() if as_json else None)
+    except (Exception, SystemExit) as error:  # of a user's own code; anything else is a mistake of simtlab's
+        sentence = told(error)
+        if sentence is None:
+            raise
+        fail(BadInput(sentence), printed.getvalue() if as_json else None)
     else:
         if status:
             raise typer.Exit(status)
+
+
+@contextmanager
+def warnings_told() -> Iterator[None]:
+    """Warnings about a store in one line each, as errors are, and each once."""
+    show, said = warnings.showwarning, set()
+
+    def say(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if issubclass(category, StoreWarning):
+            if str(message) not in said:
+                typer.echo(f"warning: {message}", err=True)
+            said.add(str(message))
+        else:
+            show(message, category, *place, **more)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", StoreWarning)
+        warnings.showwarning = say
+        yield
 
 
 def tell(found: Answer, as_json: bool) -> None:

@@ -180,12 +180,22 @@ def results(
     table: Annotated[str | None, typer.Option(metavar="NAME", help="A table of the result: launches, instructions.")] = None,
     failed: Annotated[bool, typer.Option("--failed", help="List the experiments that failed.")] = False,
     export: Annotated[Path | None, typer.Option(metavar="FILE", help="Write them to a .csv, .json or .parquet file.")] = None,
+    all: Annotated[bool, typer.Option("--all", help="Also results by code that was changed since.")] = False,
+    old: Annotated[bool, typer.Option("--old", help="Only results by code that was changed since.")] = False,
+    delete: Annotated[bool, typer.Option("--delete", help="Remove them: one by its KEY, those of --where, or --old ones.")] = False,
+    salvage: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Copy what can be read of a damaged store to a new one.")
+    ] = None,
     json: Json = False,
 ) -> None:
-    """List stored results, show one, compare two, or export them."""
-    from simtlab.cli.results import look_up
+    """List stored results, show one, compare two, export or delete them."""
+    from simtlab.cli.results import Question, look_up, versions_of
 
-    answer(lambda: look_up(key, where or [], store, compare, table, failed, export), json)
+    def work() -> Answer:
+        versions = versions_of(all, old)
+        return look_up(Question(key, where or [], store, versions, compare, table, failed, export, delete, salvage))
+
+    answer(work, json)
 
 
 @app.command()

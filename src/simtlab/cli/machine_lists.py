@@ -23,14 +23,17 @@ class GpuRow:
     core_mhz: float
     warps_per_core: int
     schedulers_per_core: int
-    l1d_bytes: int
+    l1d_bytes: int  # the most, where a launch divides one memory between L1 and shared memory
     shared_bytes: int
     l2_bytes: int
     dram: str
     peak_bytes_per_second: float
+    splits: tuple[tuple[int, int], ...] = ()  # bytes of L1 and of shared memory that a launch chooses from
 
     def cells(self) -> list[str]:
-        kilobytes = [f"{size / 1024:g}" for size in (self.l1d_bytes, self.shared_bytes, self.l2_bytes)]
+        most = "≤" if self.splits else ""
+        sizes = [f"{most}{size / 1024:g}" for size in (self.l1d_bytes, self.shared_bytes)]
+        kilobytes = [*sizes, f"{self.l2_bytes / 1024:g}"]
         numbers = [self.cores, self.core_mhz, self.warps_per_core, self.schedulers_per_core]
         return [self.name, *(f"{n:g}" for n in numbers), *kilobytes, self.dram, f"{self.peak_bytes_per_second / 1e9:.1f}"]
 
@@ -47,6 +50,11 @@ class GpuList:
     def show(self, console: Console) -> None:
         header = ["gpu", "cores", "MHz", "warps", "schedulers", "L1 KB", "shared KB", "L2 KB", "DRAM", "GB/s"]
         show_table(console, header, [row.cells() for row in self.rows], right=(*range(1, 8), 9))
+        for row in self.rows:
+            if row.splits:
+                least, most = (f"{l1 / 1024:g} and {shared / 1024:g}" for l1, shared in (min(row.splits), max(row.splits)))
+                console.print(f"{row.name}: L1 and shared memory are one, and each launch divides it by the shared memory its "
+                              f"CTAs want, {most} KB to {least} KB; `simtlab run` says how", soft_wrap=True)  # fmt: skip
 
 
 def list_gpus() -> GpuList:
@@ -58,10 +66,18 @@ def list_gpus() -> GpuList:
 
 def gpu_row(name: str, config: MachineConfig) -> GpuRow:
     core, dram = config.core, config.dram
+    splits = splits_at_launch(config)
+    l1d_bytes, shared_bytes = (max(part) for part in zip(*splits or [(config.l1d.bytes, config.shared_memory.bytes)], strict=True))
     return GpuRow(
-        name, core.cores, config.clocks.core_mhz, core.max_warps, config.issue.schedulers, config.l1d.bytes,
-        config.shared_memory.bytes, config.l2.total_bytes, f"{dram.channels} × {dram.kind}", config.peak_dram_bandwidth,
+        name, core.cores, config.clocks.core_mhz, core.max_warps, config.issue.schedulers, l1d_bytes, shared_bytes,
+        config.l2.total_bytes, f"{dram.channels} × {dram.kind}", config.peak_dram_bandwidth, splits,
     )  # fmt: skip
+
+
+def splits_at_launch(config: MachineConfig) -> tuple[tuple[int, int], ...]:
+    """Bytes of L1 and of shared memory that a launch chooses from; none where they are fixed."""
+    shared = config.shared_memory
+    return shared.splits if shared.shares_l1 and shared.split == "at-launch" else ()
 
 
 @dataclass(frozen=True)

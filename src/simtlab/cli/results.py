@@ -15,36 +15,63 @@ if TYPE_CHECKING:
 
     from simtlab.lab.record import Failure
     from simtlab.lab.store.comparison import Comparison
-    from simtlab.lab.store.results import Result, Results
+    from simtlab.lab.store.result import Result
+    from simtlab.lab.store.results import Results, Versions
+    from simtlab.lab.store.salvage import Salvaged
 
 SHORT_KEY = 10
 MOST_ROWS = 200  # shown in a list; --json, --export and --where show others
 
 
-def look_up(
-    key: str | None, where: Sequence[str], store: Path | None, compare: str | None, table: str | None, failed: bool,
-    export: Path | None,
-) -> Answer:  # fmt: skip
+@dataclass(frozen=True)
+class Question:
+    """What `simtlab results` is asked for."""
+
+    key: str | None = None
+    where: Sequence[str] = ()
+    store: Path | None = None
+    versions: Versions = "latest"
+    compare: str | None = None
+    table: str | None = None
+    failed: bool = False
+    export: Path | None = None
+    delete: bool = False
+    salvage: Path | None = None
+
+
+def look_up(asked: Question) -> Answer:
     """What `simtlab results` was asked for."""
     from simtlab.lab.store.results import results
 
-    found = results(store, where)
-    if key is None and (compare or table):
-        raise BadInput(f"--{'compare' if compare else 'table'} needs a result's key before it; `simtlab results` lists them")
-    if failed:
-        return list_failures(store)
-    if export is not None:
-        return write_export(found, export)
+    found, key = results(asked.store, asked.where, asked.versions), asked.key
+    if key is None and (asked.compare or asked.table):
+        option = "compare" if asked.compare else "table"
+        raise BadInput(f"--{option} needs a result's key before it; `simtlab results` lists them")
+    if asked.failed:
+        return list_failures(asked.store)
+    if asked.salvage is not None:
+        return copy_what_is_left(asked.store, asked.salvage)
+    if asked.delete:
+        return delete(asked, found)
+    if asked.export is not None:
+        return write_export(found, asked.export)
     if key is None:
-        return ResultList(list(found))
-    if compare is not None:
+        return ResultList(list(found), found.older() if asked.versions == "latest" else 0)
+    if asked.compare is not None:
         from simtlab.lab.store.comparison import Comparison
 
-        return ComparisonAnswer(Comparison(found.one(key), found.one(compare)), found.meanings())
-    if table is not None:
-        return show_one_table(found, key, table)
+        return ComparisonAnswer(Comparison(found.one(key), found.one(asked.compare)), found.meanings())
+    if asked.table is not None:
+        return show_one_table(found, key, asked.table)
     record = found.record(key)
     return OneResult(found.one(key), found.meanings(), sorted(record.tables))
+
+
+def versions_of(all: bool, old: bool) -> Versions:
+    """Which of the results with the same choices the options ask for."""
+    if all and old:
+        raise BadInput("--all and --old cannot be used together; --all has the old results too")
+    return "all" if all else "old" if old else "latest"
 
 
 def short(key: str) -> str:
@@ -64,16 +91,25 @@ class ResultList:
     """Results, a line each."""
 
     found: Sequence[Result]
+    older: int = 0  # that these are the latest of
 
     def as_json(self) -> dict[str, Any]:
-        return {"results": [{**result.plain, **result.choices} for result in self.found]}
+        rows = [{**result.plain, **result.choices, **result.sources} for result in self.found]
+        return {"results": rows, "older": self.older}
 
     def show(self, console: Console) -> None:
         if not self.found:
             console.print("no results")
             return
+        self._show_rows(console)
+        if self.older:
+            are = "s with these names, by earlier code, are" if self.older > 1 else " with these names, by earlier code, is"
+            console.print(f"{self.older:,} older result{are} left out: --all lists them too, --old alone", soft_wrap=True)
+
+    def _show_rows(self, console: Console) -> None:
         rows = self.found[-MOST_ROWS:]
         choices = [name for name in dict.fromkeys(n for r in rows for n in r.choices) if self._tells(name, rows)]
+        choices += changed_sources(rows)
         header = ["key", *choices, "cycles", "ipc", "seconds"]
         cells = [
             [short(r.key), *(str(r.value(name) if r.value(name) is not None else "") for name in choices),
@@ -93,6 +129,18 @@ class ResultList:
             return len({r.value(name) for r in rows}) > 1
         seen: dict[Any, Any] = {}
         return any(seen.setdefault((r.plain["workload"], r.plain["size"]), r.value(name)) != r.value(name) for r in rows)
+
+
+def changed_sources(rows: Sequence[Result]) -> list[str]:
+    """What code results with the same choices differ in: a policy's, a program's, simtlab's own."""
+    first: dict[str, Mapping[str, Any]] = {}
+    names = {
+        name: None
+        for row in rows
+        for name, digest in row.sources.items()
+        if first.setdefault(str(row.choices), row.sources).get(name) != digest
+    }
+    return list(names)
 
 
 @dataclass(frozen=True)
@@ -118,6 +166,7 @@ class OneResult:
         facts = [("key", self.result.key), *((name, str(value)) for name, value in self.result.choices.items())]
         facts += [(name, shown(self.result.plain[name])) for name in ("ipc", "launches", "seconds", "host", "finished", "version")]
         facts += [("occupancy", occupancy(row)) for row in self.result.occupancy]
+        facts += [(name, digest) for name, digest in self.result.sources.items() if digest]
         facts.append(("tables", f"{', '.join(self.tables)} (--table NAME shows one)"))
         show_facts(console, facts)
         console.print()
@@ -221,3 +270,57 @@ def write_export(found: Results, path: Path) -> Exported:
     from simtlab.lab.store.export import export
 
     return Exported(path, export(found, path))
+
+
+@dataclass(frozen=True)
+class Deleted:
+    """Results were removed."""
+
+    count: int
+
+    def as_json(self) -> dict[str, Any]:
+        return {"deleted": self.count}
+
+    def show(self, console: Console) -> None:
+        console.print(f"{self.count:,} result{'s' * (self.count != 1)} deleted", soft_wrap=True)
+
+
+def delete(asked: Question, found: Results) -> Deleted:
+    """Remove one result, or all that the conditions give; one that is damaged can be removed by its key."""
+    if asked.key is None:
+        if not asked.where and asked.versions != "old":
+            raise BadInput("--delete needs to know what: a result's key, --where CONDITION, or --old")
+        return Deleted(found.delete())
+    from simtlab.lab.store.store import Store
+
+    with Store(asked.store) as store:
+        keys = store.keys(asked.key)
+        if len(keys) != 1:
+            some = f"{len(keys)} results" if keys else "no result"
+            raise BadInput(f"--delete takes one key, and {some} in {store.path} begin{'s' * (not keys)} with '{asked.key}'")
+        return Deleted(store.forget(keys))
+
+
+@dataclass(frozen=True)
+class SalvageAnswer:
+    """A damaged store was copied as far as it can be read."""
+
+    salvaged: Salvaged
+
+    def as_json(self) -> dict[str, Any]:
+        return {**vars(self.salvaged), "path": str(self.salvaged.path)}
+
+    def show(self, console: Console) -> None:
+        done = self.salvaged
+        console.print(f"{done.copied:,} results copied to {done.path}", soft_wrap=True)
+        if done.without_tables:
+            keys = ", ".join(map(short, done.without_tables))
+            console.print(f"{len(done.without_tables):,} of them without their tables: {keys}", soft_wrap=True)
+        for sentence in done.lost or ["nothing is lost"]:
+            console.print(f"lost: {sentence}" if done.lost else sentence, soft_wrap=True)
+
+
+def copy_what_is_left(store: Path | None, path: Path) -> SalvageAnswer:
+    from simtlab.lab.store.salvage import salvage
+
+    return SalvageAnswer(salvage(store, path))

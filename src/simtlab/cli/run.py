@@ -219,8 +219,13 @@ class RunAnswer:
     def status(self) -> int:
         return FAULT if self.stopped else 0
 
+    @property
+    def error(self) -> str:
+        """Why a launch was given up; Ctrl-C is no error."""
+        return "" if self.stopped == CTRL_C else self.stopped
+
     def as_json(self) -> dict[str, Any]:
-        stopped = {"interrupted": True} if self.stopped == CTRL_C else {"error": self.stopped} if self.stopped else {}
+        stopped = {"interrupted": True} if self.stopped == CTRL_C else {"error": self.error} if self.error else {}
         source = {"source": str(self.plan.source), **stopped}
         arrays = [array.as_json() for array in self.arrays]
         if not self.plan.from_file:
@@ -231,7 +236,7 @@ class RunAnswer:
 
     def show(self, console: Console) -> None:
         if self.stopped:
-            console.print("stopped by Ctrl-C; until then:" if self.stopped == CTRL_C else f"{self.stopped}\nuntil then:")
+            console.print(f"stopped {'at the limit of cycles' if self.error else 'by Ctrl-C'}; until then:")
         if self.plan.from_file:
             self._show_launches(console)
         else:

@@ -62,7 +62,7 @@ def carry_out(sweep: Experiments, place: Place) -> SweepAnswer:
     from simtlab.lab.sweep.plan import make_plan
 
     with Store(place.store) as store:
-        plan = make_plan(sweep, store)
+        plan = make_plan(sweep, store, begin=True)
         print(PlanAnswer(plan, place, store.path).sentence(), file=sys.stderr)
         if not plan.missing:
             return SweepAnswer(plan, Summary(stored_before=plan.stored), store.path)
@@ -144,6 +144,7 @@ class Progress(Watch):
         from rich.console import Console
 
         self.total, self.done, self.begin, self.told = total, 0, time.monotonic(), time.monotonic()
+        self.waits_for = ""
         self.console = Console(file=sys.stderr, highlight=False, markup=False)
         self.bar = self._bar() if self.console.is_terminal else None
 
@@ -179,13 +180,20 @@ class Progress(Watch):
     def stopping(self, under_way: int) -> None:
         self._say(f"finishing the {under_way} under way; Ctrl-C again stops now")
 
+    def waiting(self, what: str) -> None:
+        self.waits_for = what
+        self._say(f"waiting for {what}; Ctrl-C stops" if what else "a worker is there: going on")
+        if self.bar:
+            self.bar.update(self.row, description="waiting" if what else "sweep")
+
     def tick(self, under_way: int) -> None:
         if self.bar is None and self.done < self.total and time.monotonic() - self.told > LINE_SECONDS:
             self.told = time.monotonic()
-            self._say(f"{self.done:,} of {self.total:,} done{self._left()}")
+            still = f"still waiting for {self.waits_for}" if self.waits_for else ""
+            self._say(", ".join(filter(None, [f"{self.done:,} of {self.total:,} done{self._left()}", still])))
 
     def _left(self) -> str:
-        if not self.done:
+        if not self.done or self.waits_for:
             return ""
         return f", about {words((time.monotonic() - self.begin) / self.done * (self.total - self.done))} left"
 

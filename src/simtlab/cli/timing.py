@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from simtlab.cli.machine_lists import splits_at_launch
 from simtlab.cli.tables import show_bars, show_facts, show_table
 from simtlab.lab.machines import MachineChoice
 
@@ -28,6 +29,7 @@ CACHES = [
     ("L2", "l2_hits", "l2_hits_reserved", "l2_misses"),
 ]
 SMALLEST_SHARE = 0.0005  # of the energy, or of the time, to be shown
+OCCUPANCY = ("kernel", "ctas", "limited_by", "l1_bytes", "shared_bytes")
 FAILURES = [("tag", "l1_fail_tag"), ("MSHR", "l1_fail_mshr"), ("network", "l1_fail_network")]
 
 
@@ -83,12 +85,15 @@ class Timing:
         return sum(self.energy.values())
 
     @property
-    def occupancies(self) -> list[tuple[str, int, str]]:
-        """Kernels, the CTAs of each that fit in a core, and what stops the next one; each only once."""
+    def occupancies(self) -> list[dict[str, Any]]:
+        """Kernels, the CTAs of each that fit in a core, what stops the next one, how its memory was divided; each once."""
         from simtlab.host.module import plain_name
 
-        rows = ((plain_name(program.name), run.occupancy.ctas, run.occupancy.limited_by) for program, run in self.runs)
-        return list(dict.fromkeys(rows))
+        rows = (
+            (plain_name(program.name), fits.ctas, fits.limited_by, fits.l1_bytes, fits.shared_bytes)
+            for program, fits in ((program, run.occupancy) for program, run in self.runs)
+        )
+        return [dict(zip(OCCUPANCY, row, strict=True)) for row in dict.fromkeys(rows)]
 
     @property
     def mean_load_latency(self) -> float | None:
@@ -109,7 +114,6 @@ class Timing:
     # As JSON ----------------------------------------------------------------------------------------------------------
 
     def as_json(self) -> dict[str, Any]:
-        occupancies = [{"kernel": kernel, "ctas": ctas, "limited_by": limit} for kernel, ctas, limit in self.occupancies]
         return {
             **self.choice.as_json(),
             "cycles": self.cycles,
@@ -117,7 +121,7 @@ class Timing:
             "instructions": self.instructions,
             "thread_instructions": sum(run.thread_instructions for _, run in self.runs),
             "ipc": self.ipc,
-            "occupancy": occupancies,
+            "occupancy": self.occupancies,
             "mean_load_latency_cycles": self.mean_load_latency,
             "dram_bytes_per_second": self.dram_bandwidth,
             "dram_peak_bytes_per_second": self.config.peak_dram_bandwidth,
@@ -139,13 +143,18 @@ class Timing:
             for name, (unit, meaning) in {**machines, **self.machine.own_counters}.items()
         }
 
+    @property
+    def _causes(self) -> list[str]:
+        """In the order in which the machine counts them."""
+        return list(self.runs[0][1].stalls) if self.runs else []
+
     def _stalls_by_scheduler(self) -> Iterator[dict[str, Any]]:
         """The cycles of each scheduler by cause, causes that did not occur left out."""
         if not self.runs:
             return
         for core, schedulers in enumerate(np.sum([run.stalls_by_scheduler for _, run in self.runs], axis=0)):
             for scheduler, cycles in enumerate(schedulers.tolist()):
-                by_cause = {name: count for name, count in zip(self.stalls, cycles, strict=True) if count}
+                by_cause = {name: count for name, count in zip(self._causes, cycles, strict=True) if count}
                 yield {"core": core, "scheduler": scheduler, "stalls": by_cause}
 
     def _stalls_by_line(self) -> Iterator[dict[str, Any]]:
@@ -156,9 +165,8 @@ class Timing:
                 source = lowered.origin.source
                 place = (source.file, source.line) if source else ("", 0)
                 found[place] = found[place] + causes if place in found else causes
-        names = list(self.runs[0][1].stalls) if self.runs else []
         for (file, line), causes in sorted(found.items()):
-            by_cause = {name: int(count) for name, count in zip(names, causes, strict=True) if count}
+            by_cause = {name: int(count) for name, count in zip(self._causes, causes, strict=True) if count}
             if by_cause:
                 yield {"file": file or None, "line": line or None, "stalls": by_cause}
 
@@ -184,9 +192,12 @@ class Timing:
         yield "cycles", f"{self.cycles:,} ({self.seconds * 1e6:,.3g} µs at {self.config.clocks.core_mhz:g} MHz)"
         yield "ipc", f"{self.ipc:.3g} warp instructions a cycle"
         occupancies = self.occupancies
-        for kernel, ctas, limit in occupancies:
-            of = f"{kernel}: " if len(occupancies) > 1 else ""
-            yield "occupancy", f"{of}{ctas} CTA{'s' * (ctas != 1)} a core, limited by {limit}"
+        for row in occupancies:
+            of = f"{row['kernel']}: " if len(occupancies) > 1 else ""
+            yield "occupancy", f"{of}{row['ctas']} CTA{'s' * (row['ctas'] != 1)} a core, limited by {row['limited_by']}"
+            if splits_at_launch(self.config):
+                parts = f"{row['l1_bytes'] / 1024:g} KB of L1, {row['shared_bytes'] / 1024:g} KB of shared memory a core"
+                yield "divided", f"{of}{parts}"
         warps = ratio(self.counters["occupied_warp_cycles"], self.cycles * self.config.core.cores)
         yield "resident warps", f"{warps:.3g} of {self.config.core.max_warps} a core on average"
         if self.mean_load_latency is not None:

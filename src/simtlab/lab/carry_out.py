@@ -41,11 +41,11 @@ def carry_out(experiment: Experiment, progress: Progress | None = None) -> Recor
         workload=program.name,
         size=program.size,
         gpu=ingredients["machine"]["name"],
-        inputs={name: ingredients["workload"][name] for name in ("parameters", "seed", "files")},
+        inputs={name: ingredients["workload"][name] for name in ("parameters", "seed", "files", "sources")},
         changes=dict(experiment.machine.changes),
-        policies={slot: {name: values[name] for name in ("name", "label", "parameters")}
+        policies={slot: {name: values[name] for name in ("name", "label", "parameters", "sources")}
                   for slot, values in ingredients["policies"].items()},
-        machine=ingredients["machine"],
+        machine=dict(ingredients["machine"]),
         counters=totals(run.launches),
         occupancy=occupancies(run),
         launches=len(run.launches),
@@ -61,13 +61,13 @@ def carry_out(experiment: Experiment, progress: Progress | None = None) -> Recor
 
 
 def occupancies(run: WorkloadRun) -> list[dict[str, Any]]:
-    """Kernels, the CTAs of each that fit in a core, what stops the next one, its registers; each only once."""
+    """Kernels, the CTAs of each that fit in a core, what stops the next one, its registers, its L1 and shared memory; each once."""
     from simtlab.host.module import plain_name
 
-    names = ("kernel", "ctas", "limited_by", "registers", "registers_from")
+    names = ("kernel", "ctas", "limited_by", "registers", "registers_from", "l1_bytes", "shared_bytes")
     timed = ((run.module[launch.kernel].program, launch.timing.occupancy) for launch in run.launches if launch.timing)
-    rows = ((plain_name(program.name), fits.ctas, fits.limited_by, program.registers, program.registers_from)
-            for program, fits in timed)  # fmt: skip
+    rows = ((plain_name(program.name), fits.ctas, fits.limited_by, program.registers, program.registers_from, fits.l1_bytes,
+             fits.shared_bytes) for program, fits in timed)  # fmt: skip
     return [dict(zip(names, row, strict=True)) for row in dict.fromkeys(rows)]
 
 

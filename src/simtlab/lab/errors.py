@@ -11,6 +11,10 @@ class StoreError(SimtlabError):
     """A store that cannot be used: of a newer simtlab, damaged, locked, read-only, or on a full disk."""
 
 
+class StoreWarning(UserWarning):
+    """Results of a store that cannot be read and are left out; all others can."""
+
+
 class SourcesChanged(SimtlabError):
     """A program or policy that is no longer what it was when its experiment was planned."""
 

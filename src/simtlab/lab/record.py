@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from simtlab.lab.errors import StoreError
+
 Columns = Mapping[str, Sequence[Any]]  # a table: columns of one length by name
 
 
@@ -19,9 +21,9 @@ class Record:
     workload: str
     size: str
     gpu: str
-    inputs: Mapping[str, Any]  # parameters, seed, input files' digests
+    inputs: Mapping[str, Any]  # parameters, seed, input files' digests, and the digest of the program's sources
     changes: Mapping[str, Any]  # keys of the machine that were changed
-    policies: Mapping[str, Any]  # by slot: name, parameters
+    policies: Mapping[str, Any]  # by slot: name, label, parameters, and the digest of its sources
     machine: Mapping[str, Any]  # every key of the machine
     counters: Mapping[str, int | float]
     occupancy: Sequence[Mapping[str, Any]]  # by kernel: CTAs a core, what stops the next one, registers and whose count that is
@@ -72,4 +74,8 @@ def pack(columns: Columns) -> bytes:
 
 
 def unpack(data: bytes) -> dict[str, list[Any]]:
-    return json.loads(zlib.decompress(data))
+    try:
+        return json.loads(zlib.decompress(data))
+    except (zlib.error, ValueError, TypeError) as problem:
+        hint = "delete the result, and the next sweep runs it again"
+        raise StoreError(f"a table of this result is damaged ({problem}); {hint}") from None

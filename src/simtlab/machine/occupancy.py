@@ -9,10 +9,12 @@ from simtlab.program.program import Program
 
 @dataclass
 class Occupancy:
-    """How many CTAs of a kernel fit in a core, and what stops the next one."""
+    """How many CTAs of a kernel fit in a core, what stops the next one, and how its launch divides the core's memory."""
 
     ctas: int
     limited_by: str
+    l1_bytes: int = 0  # as the launch has them (see `split`)
+    shared_bytes: int = 0
 
 
 def registers_of_cta(config: MachineConfig, program: Program, warps: int) -> int:

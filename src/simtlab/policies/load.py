@@ -144,7 +144,7 @@ def state_of(name: str, module: ModuleType) -> np.dtype:
 
 def digest_of(path: Path) -> str:
     """A digest of a policy's text and of all it could take code from: the files beside it, the policies here, the machine."""
-    beside = [other.read_bytes() for other in sorted(path.parent.glob("*.py"))]
+    beside = [other.read_bytes() for other in sorted(path.parent.glob("*.py")) if other.is_file()]
     return digest_of_sources(*MACHINE_SOURCES, "policies", also=(numba.__version__, path.read_bytes(), beside))
 
 

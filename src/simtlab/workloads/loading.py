@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from simtlab.outside import told, words
 from simtlab.storage import import_file
 from simtlab.workloads.errors import WorkloadError
 
@@ -98,8 +99,8 @@ def _import_by_path(path: Path) -> ModuleType:
     name = f"simtlab_workload_{hashlib.sha256(os.fsencode(path)).hexdigest()[:12]}"
     try:
         return import_file(path, name)
-    except Exception as error:
-        raise WorkloadError(f"{path}: {type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:
+        raise WorkloadError(told(error) or f"{path}: {words(error)}") from error
 
 
 def parameter_names(module: ModuleType) -> list[str]:

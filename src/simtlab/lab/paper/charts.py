@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import exp, log
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from simtlab.lab.store.results import Result
+from simtlab.lab.store.result import Result
 
 Number = float | None  # None where there is no result
 Kind = Literal["bars", "stacked", "lines"]
@@ -37,6 +37,20 @@ class Chart:
         if group in self.means:
             return self._mean([self.value(series, member) for member in self.means[group]])
         return self.series[series][list(self.groups).index(group)]
+
+    def problem(self) -> str:
+        """What does not fit together; empty if all does."""
+        for name, values in self.series.items():
+            if len(values) != len(self.groups):
+                return f"the series '{name}' has {len(values)} values for {len(self.groups)} groups"
+        if not self.series or not self.groups:
+            return "the chart has no series or no groups"
+        strangers = [member for members in self.means.values() for member in members if member not in self.all_groups()]
+        if strangers:
+            return f"a mean is over '{strangers[0]}', which is no group; the groups are {', '.join(self.groups)}"
+        if self.kind not in get_args(Kind):
+            return f"the chart's kind is {self.kind!r}; it must be one of {', '.join(get_args(Kind))}"
+        return ""
 
     def all_groups(self) -> list[str]:
         """Groups and means."""

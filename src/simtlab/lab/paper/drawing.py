@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from simtlab.lab.paper.charts import Chart
@@ -15,6 +16,7 @@ STYLE: Any = {
     "axes.grid": True, "axes.grid.axis": "y", "grid.color": GRID, "grid.linewidth": 0.6, "legend.frameon": False,
     "svg.hashsalt": "simtlab", "svg.fonttype": "path", "figure.facecolor": "white",
 }  # fmt: skip
+MOST_TEXT_LINES = 4  # of a label that is too long for its side
 HEIGHT, LEAST_WIDTH, MOST_WIDTH = 3.0, 4.5, 14.0  # inches
 
 
@@ -26,20 +28,41 @@ def draw(chart: Chart, title: str, path: Path) -> list[Path]:
     from matplotlib import pyplot
 
     with matplotlib.rc_context(STYLE):
-        figure, axes = pyplot.subplots(figsize=(_width(chart), HEIGHT), layout="constrained")
-        {"bars": _bars, "stacked": _stacked, "lines": _lines}[chart.kind](axes, chart)
-        if chart.base is not None:
-            axes.axhline(chart.base, color=INK, linewidth=0.8)
-        axes.set_ylabel(chart.label)
-        axes.set_xlabel(chart.group_label)
-        axes.set_title(title, loc="left", fontsize=10, fontweight="bold")
-        if len(chart.series) > 1:
-            figure.legend(loc="outside lower center", ncols=max(1, int(_width(chart) / 1.7)))
+        figure = laid_out(chart, title)
         files = [path.with_suffix(".svg"), path.with_suffix(".png")]
         figure.savefig(files[0], metadata={"Date": None, "Creator": "simtlab"})
         figure.savefig(files[1], dpi=160, metadata={"Software": "simtlab"})
         pyplot.close(figure)
     return files
+
+
+def laid_out(chart: Chart, title: str) -> Any:
+    """The figure, everything in its place and no text beyond its edges."""
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(_width(chart), HEIGHT), layout="constrained")
+    {"bars": _bars, "stacked": _stacked, "lines": _lines}[chart.kind](axes, chart)
+    if chart.base is not None:
+        axes.axhline(chart.base, color=INK, linewidth=0.8)
+    axes.set_ylabel(chart.label)
+    axes.set_xlabel(chart.group_label)
+    axes.set_title(title, loc="left", fontsize=10, fontweight="bold")
+    if len(chart.series) > 1:
+        figure.legend(loc="outside lower center", ncols=max(1, int(_width(chart) / 1.7)))
+    for lines in range(2, MOST_TEXT_LINES + 1):
+        figure.draw_without_rendering()
+        label, heading = axes.yaxis.label.get_window_extent(), axes._left_title.get_window_extent()
+        if label.height > axes.get_window_extent().height:
+            axes.set_ylabel(in_lines(chart.label, lines))
+        if heading.x1 > figure.bbox.x1:
+            axes.set_title(in_lines(title, lines), loc="left", fontsize=10, fontweight="bold")
+    return figure
+
+
+def in_lines(text: str, lines: int) -> str:
+    """A text in so many lines of about the same length, broken between words."""
+    narrowest = range(-(-len(text) // lines), len(text) + 1)
+    return next(("\n".join(found) for width in narrowest if len(found := wrap(text, width)) <= lines), text)
 
 
 def _width(chart: Chart) -> float:

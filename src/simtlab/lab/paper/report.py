@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from simtlab.lab.errors import StudyError
-from simtlab.lab.experiment import configuration
+from simtlab.lab.ingredients import configuration
 from simtlab.lab.machines import MachineChoice
 from simtlab.lab.paper.charts import Chart
 from simtlab.lab.paper.drawing import draw
@@ -49,7 +49,7 @@ class Report:
 
 def runs_of(study: Study, figures: Sequence[Figure], gpus: Sequence[str], size: str) -> Runs:
     """All experiments that these figures need on these machines."""
-    return Runs([sweep for gpu in gpus for figure in figures for sweep in figure.sweeps(Setting(gpu, size))])
+    return Runs([sweep for gpu in gpus for figure in figures for sweep in figure.runs(Setting(gpu, size))])
 
 
 def make_report(
@@ -60,8 +60,8 @@ def make_report(
     charts: dict[str, dict[str, Chart]] = {}
     for figure in figures:
         for gpu in gpus:
-            found = list(Results(store, keys=Runs(figure.sweeps(Setting(gpu, size))).keys()))
-            charts.setdefault(figure.name, {})[gpu] = figure.chart(found)
+            found = list(Results(store, keys=Runs(figure.runs(Setting(gpu, size))).keys()))
+            charts.setdefault(figure.name, {})[gpu] = figure.drawn(found)
     return Report(study, size, charts, {gpu: sorted(found) for gpu, found in keys.items()}, failures)
 
 

@@ -10,10 +10,12 @@ from importlib import import_module
 from pathlib import Path
 
 from simtlab.lab.errors import StudyError
-from simtlab.lab.experiment import Experiment
+from simtlab.lab.experiment import Experiment, key_of
+from simtlab.lab.ingredients import Look
 from simtlab.lab.paper.charts import Chart
-from simtlab.lab.store.results import Result
+from simtlab.lab.store.result import Result
 from simtlab.lab.sweep.sweep import Sweep
+from simtlab.outside import told, words
 from simtlab.storage import import_file
 
 STUDIES = Path(__file__).parent.parent / "papers"
@@ -48,6 +50,23 @@ class Figure:
     chart: Callable[[Sequence[Result]], Chart]
     expected: Sequence[Expected] = ()
     text: str = ""  # what to see in it
+
+    def runs(self, setting: Setting) -> list[Sweep]:
+        """The sweeps it needs; an error if its function gives anything else."""
+        found = self.sweeps(setting)
+        if not isinstance(found, list | tuple) or not all(isinstance(one, Sweep) for one in found):
+            raise StudyError(f"figure {self.name}: its runs must be a list of Sweep, and are {found!r}")
+        return list(found)
+
+    def drawn(self, found: Sequence[Result]) -> Chart:
+        """What it shows of results; an error if its function gives no chart, or one whose parts do not fit together."""
+        chart = self.chart(found)
+        if not isinstance(chart, Chart):
+            raise StudyError(f"figure {self.name}: its chart must be a Chart, and is {chart!r}")
+        problem = chart.problem()
+        if problem:
+            raise StudyError(f"figure {self.name}: {problem}")
+        return chart
 
 
 @dataclass(frozen=True)
@@ -86,16 +105,18 @@ class Runs:
         self.sweeps = sweeps
 
     def experiments(self) -> Iterator[Experiment]:
-        seen = set()
-        for sweep in self.sweeps:
-            for experiment in sweep.experiments():
-                key = experiment.key
-                if key not in seen:
-                    seen.add(key)
-                    yield experiment
+        yield from self._by_key().values()
 
     def keys(self) -> frozenset[str]:
-        return frozenset(experiment.key for experiment in self.experiments())
+        return frozenset(self._by_key())
+
+    def _by_key(self) -> dict[str, Experiment]:
+        look = Look()
+        found: dict[str, Experiment] = {}
+        for sweep in self.sweeps:
+            for experiment in sweep.experiments():
+                found.setdefault(key_of(experiment.ingredients(look)), experiment)
+        return found
 
 
 def studies() -> list[str]:
@@ -121,9 +142,12 @@ def _study_in(path: Path) -> Study:
         raise StudyError(f"there is no study in {path}: it must be a Python file with a STUDY")
     try:
         module = import_file(path, f"simtlab_study_{path.stem}")
-    except Exception as error:
-        raise StudyError(f"{path}: {type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:
+        raise StudyError(told(error) or f"{path}: {words(error)}") from error
     study = getattr(module, "STUDY", None)
     if not isinstance(study, Study):
         raise StudyError(f"{path} has no STUDY, a simtlab.lab.paper.study.Study")
+    strangers = [figure for figure in study.figures if not isinstance(figure, Figure)]
+    if strangers:
+        raise StudyError(f"{path}: STUDY's figures must be simtlab.lab.paper.study.Figure, and one is {strangers[0]!r}")
     return study

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from simtlab.lab.paper.charts import Chart, Number, normalised, tabulate
 from simtlab.lab.paper.study import Expected, Figure, Setting, Study
 from simtlab.lab.papers.schedulers import IRREGULAR, PROGRAMS, REGULAR
-from simtlab.lab.store.results import Result
+from simtlab.lab.store.result import Result
 from simtlab.lab.sweep.sweep import Sweep
 
 BASE = "two-level"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from simtlab.lab.meanings import STALLS
 from simtlab.lab.paper.charts import Chart, Number, normalised, tabulate
 from simtlab.lab.paper.study import Figure, Setting, Study
-from simtlab.lab.store.results import Result
+from simtlab.lab.store.result import Result
 from simtlab.lab.sweep.sweep import Sweep
 
 REGULAR = ["CP", "LPS", "BPR", "HSP", "MRQ", "STE", "CNV", "HST", "JC1", "FFT", "SCN", "MM"]

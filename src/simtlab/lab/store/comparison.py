@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from simtlab.lab.store.results import Result
+from simtlab.lab.store.result import Result
 
 DERIVED = ("cycles", "instructions", "ipc", "launches")
 
@@ -19,14 +19,15 @@ class Comparison:
     b: Result
 
     def changed(self) -> list[tuple[str, Any, Any]]:
-        """Choices, keys of the machine and inputs in which the two differ; also simtlab itself, if it changed in between."""
+        """Choices, keys of the machine and inputs in which the two differ; also code, if it changed in between."""
         pairs: dict[str, tuple[Any, Any]] = {}
         for name in dict.fromkeys([*self.a.choices, *self.b.choices]):
             pairs[name] = self.a.value(name), self.b.value(name)
         for name in dict.fromkeys([*self.a.machine, *self.b.machine]):
             if name != "name":
                 pairs[name] = self.a.machine.get(name), self.b.machine.get(name)
-        pairs["simtlab's sources"] = self.a.plain["sources"], self.b.plain["sources"]
+        for name in dict.fromkeys([*self.a.sources, *self.b.sources]):
+            pairs["simtlab's sources" if name == "sources" else name] = self.a.value(name), self.b.value(name)
         return [(name, a, b) for name, (a, b) in pairs.items() if a != b]
 
     def counters(self) -> list[tuple[str, Any, Any, float | None]]:

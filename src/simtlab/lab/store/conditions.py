@@ -7,14 +7,17 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from simtlab.lab.errors import StudyError
+
+if TYPE_CHECKING:
+    from simtlab.lab.store.result import Result
 
 OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     "<=": operator.le, ">=": operator.ge, "!=": operator.ne, "=": operator.eq, "<": operator.lt, ">": operator.gt,
 }  # fmt: skip
-FORM = re.compile(r"\s*([\w.-]+)\s*(<=|>=|!=|=|<|>)\s*(.*?)\s*")
+FORM = re.compile(r"\s*([\w.-]+)\s*(<=|>=|!=|=|<|>)\s*([^<>=!\s].*?)\s*")
 
 
 @dataclass(frozen=True)
@@ -43,8 +46,9 @@ class Condition:
 def parse_condition(text: str) -> Condition:
     """`l1d.ways=8` as a condition; a StudyError says what is wrong."""
     match = FORM.fullmatch(text)
-    if not match or not match[3]:
-        raise StudyError(f"bad condition '{text}': it must be a name, a comparison and a value, for example workload=BFS or ipc>=2")
+    if not match:
+        raise StudyError(f"bad condition '{text}': it must be a name, a comparison ({', '.join(OPERATORS)}) and a value, "
+                         "for example workload=BFS or ipc>=2")  # fmt: skip
     return Condition(match[1], match[2], _value(match[3], match[1]))
 
 
@@ -57,6 +61,36 @@ def _value(text: str, name: str) -> str | float | bool:
         return float(text)
     except ValueError:
         return text
+
+
+class Filter:
+    """Conditions that all must hold, and whether each of them can for any result: one that never can is a mistake."""
+
+    def __init__(self, conditions: Sequence[Condition]):
+        self.conditions = conditions
+        self._unknown = {condition.name for condition in conditions}
+        self._texts = {condition.name: condition for condition in conditions if isinstance(condition.value, str)}
+        self._sample: Result | None = None
+
+    def passes(self, result: Result) -> bool:
+        self._sample = result
+        for name in [*self._unknown, *self._texts]:
+            value = result.value(name)
+            if value is not None:
+                self._unknown.discard(name)
+            if not isinstance(value, int | float | None):
+                self._texts.pop(name, None)
+        return all(condition.holds(result.value(condition.name)) for condition in self.conditions)
+
+    def refuse_nonsense(self) -> None:
+        """After all results: a condition on what none of them has, or one that compares a number with a text."""
+        if self._sample is None:
+            return
+        if self._unknown:
+            refuse_unknown(min(self._unknown), self._sample.names())
+        for name, condition in self._texts.items():
+            raise StudyError(f"bad condition '{name}{condition.operator}{condition.value}': {name} is a number, and "
+                             f"'{condition.value}' is none; for example {name}{condition.operator}2")  # fmt: skip
 
 
 def refuse_unknown(name: str, known: Sequence[str]) -> NoReturn:

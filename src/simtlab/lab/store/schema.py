@@ -56,7 +56,9 @@ CREATE TABLE failures (
 );
 """
 
-MIGRATIONS = [VERSION_1]  # the script that leads from version k to k + 1; never edit one that was released, add the next
+VERSION_2 = "ALTER TABLE results ADD COLUMN asked REAL NOT NULL DEFAULT 0"  # when a sweep last asked for it, in Unix time
+
+MIGRATIONS = [VERSION_1, VERSION_2]  # the script that leads from version k to k + 1; never edit one that was released, add the next
 
 
 def version_of(connection: sqlite3.Connection) -> int:

@@ -6,8 +6,9 @@ import hashlib
 import json
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import count
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,13 @@ from urllib.parse import quote
 from simtlab.lab.errors import StoreError
 from simtlab.lab.record import Failure, Record
 from simtlab.lab.store import schema
+from simtlab.lab.store.damage import is_damage, key_of_id, last_id, text_or_bytes
 from simtlab.storage import data_directory
 
 LOCK_SECONDS = 60.0  # how long to wait for another process to finish its transaction
 PLAIN_COLUMNS = ("key", "workload", "size", "gpu", "cycles", "instructions", "ipc", "launches", "seconds", "host",
                  "finished", "version", "sources")  # fmt: skip
+TEXT_COLUMNS = ("key", "workload", "size", "gpu", "host", "finished", "version", "sources")
 JSON_COLUMNS = ("inputs", "changes", "policies", "counters", "occupancy")
 
 
@@ -35,6 +38,8 @@ class Store:
     def __init__(self, path: str | PathLike | None = None, write: bool = True, lock_seconds: float = LOCK_SECONDS):
         self.path = Path(path) if path is not None else default_store()
         self.lock_seconds = lock_seconds
+        self.unreadable: dict[int, str] = {}  # results found to lie on damaged pages, each with its key if that can be read
+        self.ends_at: int | None = None  # the last result before damage that has no end to be found
         with self._errors_explained():
             self.connection = self._open_to_write() if write else self._open_to_read()
 
@@ -91,6 +96,7 @@ class Store:
 
     def _connect(self, place: str) -> sqlite3.Connection:
         connection = sqlite3.connect(place, uri=True, timeout=self.lock_seconds, isolation_level=None)
+        connection.text_factory = text_or_bytes
         try:
             self._check(connection)
         except BaseException:
@@ -111,6 +117,12 @@ class Store:
             raise StoreError(f"the store {self.path} was written by a newer simtlab (its version is {found}, this simtlab "
                              f"knows up to {known}); update simtlab, or name another store with --store")  # fmt: skip
 
+    @property
+    def order(self) -> str:
+        """Columns that order results by when they were asked for. A store of an older simtlab on a read-only disk lacks one."""
+        with self._errors_explained():
+            return "asked, id" if schema.version_of(self.connection) > 1 else "id"
+
     @contextmanager
     def _errors_explained(self) -> Iterator[None]:
         """SQLite's errors in words that say what to do. What was committed is never touched by them."""
@@ -130,8 +142,8 @@ class Store:
         if name.startswith("SQLITE_NOTADB"):
             return "is no SQLite file; name another with --store"
         if name.startswith("SQLITE_CORRUPT"):
-            return (f"is damaged ({error}); nothing was written to it. `sqlite3 {self.path.name} .recover` saves what can be "
-                    "read; move it away or name another with --store to go on")  # fmt: skip
+            return (f"is damaged ({error}); nothing was written to it. `simtlab results --store {self.path} --salvage new.sqlite` "
+                    "copies what can be read to a new store, to go on with")  # fmt: skip
         if name.startswith("SQLITE_CANTOPEN"):
             return "cannot be opened: its folder or the file itself is not accessible"
         return f"cannot be used: {error}"
@@ -150,13 +162,15 @@ class Store:
                     self.connection.execute("ROLLBACK")
                 raise
 
-    def add(self, record: Record, meanings: Mapping[str, tuple[str, str]] | None = None) -> bool:
+    def add(
+        self, record: Record, meanings: Mapping[str, tuple[str, str]] | None = None, asked: float | None = None
+    ) -> bool:
         """Store a result, all of it or nothing. False if somebody else has stored it already."""
         config = json.dumps(record.machine, sort_keys=True)
         digest = hashlib.sha256(config.encode()).hexdigest()[:16]
         row = {name: getattr(record, name) for name in PLAIN_COLUMNS}
         row |= {name: json.dumps(getattr(record, name)) for name in JSON_COLUMNS}
-        row["machine"] = digest
+        row |= {"machine": digest, "asked": time.time() if asked is None else asked}
         columns = ", ".join(row)
         with self._transaction() as connection:
             connection.execute("INSERT OR IGNORE INTO machines VALUES (?, ?, ?)", (digest, record.machine["name"], config))
@@ -177,7 +191,12 @@ class Store:
         with self._transaction() as connection:
             connection.execute("INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?, ?, ?, ?, ?)", tuple(vars(failure).values()))
 
-    def forget(self, keys: list[str]) -> int:
+    def ask(self, keys: Sequence[str]) -> None:
+        """Note that a sweep has asked for results: of several under the same names, these are the latest from now on."""
+        with self._transaction() as connection:
+            connection.executemany("UPDATE results SET asked = ? WHERE key = ?", [(time.time(), key) for key in keys])
+
+    def forget(self, keys: Sequence[str]) -> int:
         """Remove results by their keys; how many there were."""
         with self._transaction() as connection:
             return sum(connection.execute("DELETE FROM results WHERE key = ?", (key,)).rowcount for key in keys)
@@ -187,6 +206,12 @@ class Store:
     def has(self, key: str) -> bool:
         with self._errors_explained():
             return self.connection.execute("SELECT 1 FROM results WHERE key = ?", (key,)).fetchone() is not None
+
+    def keys(self, begin: str) -> list[str]:
+        """The keys that begin so, of damaged results too."""
+        with self._errors_explained():
+            found = self.connection.execute("SELECT key FROM results WHERE substr(key, 1, ?) = ?", (len(begin), begin))
+            return [key for (key,) in found]
 
     def mean_seconds(self, workload: str, size: str) -> float | None:
         """How long a workload's runs at a size have taken on the host."""
@@ -206,6 +231,38 @@ class Store:
     def meanings(self) -> dict[str, tuple[str, str]]:
         with self._errors_explained():
             return {name: (unit, meaning) for name, unit, meaning in self.connection.execute("SELECT * FROM counters")}
+
+    def result_rows(self, columns: str, demands: str = "", values: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+        """Columns of the results that meet the demands, in the order they were stored; those on damaged pages are left out."""
+        question, last = f"SELECT id, {columns} FROM results WHERE {demands or 'true'}", 0
+        try:
+            for row in self.connection.execute(f"{question} ORDER BY id", values):
+                last = row[0]
+                yield row
+        except sqlite3.DatabaseError as error:
+            if not is_damage(error):
+                with self._errors_explained():
+                    raise
+            yield from self._rows_one_by_one(question, values, last + 1)
+
+    def _rows_one_by_one(self, question: str, values: tuple[Any, ...], first: int) -> Iterator[tuple[Any, ...]]:
+        """From a result on, each by its number; past the last number known, as far as there are results or damage begins."""
+        last = last_id(self.connection)
+        for number in count(first):
+            try:
+                there = self.connection.execute("SELECT 1 FROM results NOT INDEXED WHERE id = ?", (number,)).fetchone()
+                yield from self.connection.execute(f"{question} AND id = ?", (*values, number))
+            except sqlite3.DatabaseError as error:
+                if not is_damage(error):
+                    with self._errors_explained():
+                        raise
+                if number > last:
+                    self.ends_at = number - 1
+                    return
+                self.unreadable.setdefault(number, key_of_id(self.connection, number))
+            else:
+                if number > last and there is None:
+                    return
 
     def rows(self, question: str, values: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         """Rows of a query, as they come."""

@@ -31,7 +31,7 @@ class Cluster:
         self._under_way: dict[str, Any] = {}
         self._files: dict[str, Any] = {}  # contents on the cluster, by digest
         self._session = uuid.uuid4().hex[:8]
-        self._places, self._counted = 1, 0.0
+        self._counted_threads, self._counted = 0, 0.0  # threads of the cluster, and when they were counted
         self._own: Any = None
 
     def __enter__(self) -> Cluster:
@@ -82,13 +82,23 @@ class Cluster:
 
     @property
     def places(self) -> int:
+        return max(1, TASKS_A_THREAD * self._threads())
+
+    def waiting_for(self) -> str:
+        if self._threads():
+            return ""
+        how = "dask-jobqueue's jobs have not begun" if self._own is not None else f"start some with `dask worker {self.address}`"
+        return f"a worker: the Dask cluster at {self.address} has none yet ({how})"
+
+    def _threads(self) -> int:
+        """The threads of all workers, counted every now and then."""
         if time.monotonic() - self._counted > COUNT_SECONDS:
             self._counted = time.monotonic()
             try:
-                self._places = max(1, TASKS_A_THREAD * sum(self.client.nthreads().values()))
+                self._counted_threads = sum(self.client.nthreads().values())
             except (OSError, TimeoutError):
                 self._refuse_to_go_on()
-        return self._places
+        return self._counted_threads
 
     def start(self, task: Task) -> None:
         parcel, sources = pack_parcel(task.experiment)

@@ -13,16 +13,19 @@ from typing import Any
 
 from simtlab.errors import SimtlabError
 from simtlab.lab.experiment import key_of
+from simtlab.lab.ingredients import Look
 from simtlab.lab.meanings import meanings
 from simtlab.lab.record import Failure
 from simtlab.lab.store.results import Results
 from simtlab.lab.store.store import Store
 from simtlab.lab.sweep.interrupts import Interrupts
+from simtlab.lab.sweep.plan import make_plan
 from simtlab.lab.sweep.sweep import Experiments, Sweep
 from simtlab.lab.sweep.task import Outcome, Task, Watch, Workers
 
 MOST_TRIES = 3
 LOOK_SECONDS = 0.25  # between looks at Ctrl-C
+SAME_LOOK_SECONDS = 1.0  # files are looked at anew after so long; a worker notices if one was changed in between
 
 
 @dataclass
@@ -58,6 +61,7 @@ class Loop:
         self._next = next(self._coming, None)
         self._again: deque[Task] = deque()
         self._under_way = 0
+        self._waiting_for = ""
         self._explained = False  # whether the store has this version's meanings of counters
 
     def run(self) -> Summary:
@@ -78,9 +82,10 @@ class Loop:
                     self.watch.stopping(self._under_way)
             if not self.summary.interrupted:
                 self._hand_out()
-            if not self._under_way:
-                return
+            if not self._under_way or (self.summary.interrupted and self._waiting_for):
+                return  # or nothing of it can run
             outcome = self.workers.wait(LOOK_SECONDS)
+            self._tell_what_is_missing()
             self.watch.tick(self._under_way)
             if outcome is not None:
                 self._under_way -= 1
@@ -88,10 +93,19 @@ class Loop:
                     self._hand_out()  # first of all: the worker goes on while we store
                 self._take_in(outcome)
 
+    def _tell_what_is_missing(self) -> None:
+        missing = self.workers.waiting_for()
+        if missing != self._waiting_for:
+            self._waiting_for = missing
+            self.watch.waiting(missing)
+
     def _missing(self, sweep: Experiments) -> Iterator[Task]:
         """What the store lacks at the moment it is asked for: another sweep may be at work on the same store."""
+        look, until = Look(), time.monotonic() + SAME_LOOK_SECONDS
         for experiment in sweep.experiments():
-            ingredients = experiment.ingredients()
+            if time.monotonic() > until:
+                look, until = Look(), time.monotonic() + SAME_LOOK_SECONDS
+            ingredients = experiment.ingredients(look)
             key = key_of(ingredients)
             if self.store.has(key):
                 self.summary.stored_before += 1
@@ -143,12 +157,12 @@ def run_to_results(
 
     with ExitStack() as stack:
         opened = stack.enter_context(Store(store))
-        missing = any(not opened.has(experiment.key) for experiment in sweep.experiments())
-        if missing:
+        if make_plan(sweep, opened, begin=True).missing:
             workers = stack.enter_context(open_workers(processes, dask, **options))
             summary = Loop(sweep, opened, workers, Watch()).run()
             if summary.interrupted:
                 raise KeyboardInterrupt
             if summary.failures:
                 raise SweepFailed(summary)
-    return Results(store, keys=frozenset(experiment.key for experiment in sweep.experiments()))
+    look = Look()
+    return Results(store, keys=frozenset(key_of(experiment.ingredients(look)) for experiment in sweep.experiments()))

@@ -6,8 +6,12 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from simtlab.lab.experiment import key_of
+from simtlab.lab.ingredients import Look
 from simtlab.lab.store.store import Store
 from simtlab.lab.sweep.sweep import Experiments
+
+NOTED_AT_ONCE = 1000  # results, in one transaction
 
 
 @dataclass(frozen=True)
@@ -24,15 +28,27 @@ class Plan:
         return self.total - self.stored
 
 
-def make_plan(sweep: Experiments, store: Store) -> Plan:
-    """Look every experiment up. An error if one of them cannot be."""
-    total, stored, missing = 0, 0, Counter[tuple[str, str]]()
+def make_plan(sweep: Experiments, store: Store, begin: bool = False) -> Plan:
+    """Look every experiment up. An error if one of them cannot be.
+
+    If the sweep begins with it, the results that are stored already are noted as asked for, as if they had been run now.
+    """
+    total, stored, missing, look = 0, 0, Counter[tuple[str, str]](), Look()
+    asked: list[str] = []
     for experiment in sweep.experiments():
         total += 1
-        if store.has(experiment.key):
+        ingredients = experiment.ingredients(look)
+        key = key_of(ingredients)
+        if store.has(key):
             stored += 1
+            asked.append(key)
         else:
-            missing[experiment.program().name, experiment.size] += 1
+            missing[ingredients["workload"]["name"], experiment.size] += 1
+        if begin and len(asked) >= NOTED_AT_ONCE:
+            store.ask(asked)
+            asked = []
+    if begin and asked:
+        store.ask(asked)
     return Plan(total, stored, *estimate(missing, store))
 
 

@@ -51,6 +51,9 @@ class Pool:
     def places(self) -> int:
         return self.processes
 
+    def waiting_for(self) -> str:
+        return ""  # processes are started as they are needed
+
     def start(self, task: Task) -> None:
         worker = self._idle.pop() if self._idle else WorkerProcess(lambda worker, message: self._events.put((worker, message)))
         self._busy[worker] = task

@@ -19,6 +19,7 @@ from simtlab.storage import PACKAGE
 
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}  # there is a process a core
 COMMAND = [sys.executable, "-P", "-m", "simtlab.lab.sweep.worker"]
+LEAVING_SECONDS = 10.0  # from the end of a worker's messages to its own end
 LAST_BYTES = 2000  # of what a worker wrote to stderr before it died
 
 
@@ -47,6 +48,8 @@ class WorkerProcess:
                 self.last_sign = time.monotonic()
                 tell(self, message)
         except Exception:  # the end, or half a message of one that was killed while writing
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(LEAVING_SECONDS)  # it may be ending by itself, with a status that says why
             self.process.kill()
             self.process.wait()
             tell(self, None)

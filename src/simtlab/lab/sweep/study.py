@@ -19,6 +19,7 @@ from typing import Any
 
 from simtlab.errors import SimtlabError
 from simtlab.lab.errors import StudyError
+from simtlab.lab.ingredients import Look
 from simtlab.lab.sweep.sweep import Sweep
 
 KEYS = ("workloads", "size", "gpu", "seed", "policies", "set", "parameters", "input", "zip")
@@ -50,8 +51,9 @@ def read_study(path: Path) -> Sweep:
 
 def check(sweep: Sweep) -> None:
     """An error unless every value of every axis exists and fits: workloads, sizes, parameters, machines, policies, files."""
+    look = Look()
     for experiment in sweep.experiments():
-        experiment.ingredients()
+        experiment.ingredients(look)
 
 
 def flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

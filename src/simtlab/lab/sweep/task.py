@@ -43,6 +43,9 @@ class Workers(Protocol):
     def wait(self, seconds: float) -> Outcome | None:
         """The next task that ended, or None after so many seconds."""
 
+    def waiting_for(self) -> str:
+        """What is missing for anything to run, in words; empty if nothing is."""
+
     def stop(self) -> None:
         """End everything now, tasks under way included."""
 
@@ -64,6 +67,9 @@ class Watch:
 
     def stopping(self, under_way: int) -> None:
         """Ctrl-C came; what is under way is finished first."""
+
+    def waiting(self, what: str) -> None:
+        """Nothing can run for want of something; told again when that changes, in the end with nothing."""
 
     def tick(self, under_way: int) -> None:
         """Some time has passed."""

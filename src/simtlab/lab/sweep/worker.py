@@ -13,11 +13,13 @@ import sys
 import threading
 import time
 from queue import SimpleQueue
+from traceback import walk_tb
 from typing import Any, BinaryIO
 
 from simtlab.errors import SimtlabError
 from simtlab.lab.errors import SourcesChanged
 from simtlab.lab.sources import simulator_digest
+from simtlab.outside import place_of, words
 
 SIGN_SECONDS = 1.0  # between signs of life
 
@@ -70,16 +72,14 @@ def serve(experiment: Any, key: str, out: BinaryIO) -> tuple[str, Any]:
         return "memory", str(error)
     except SimtlabError as error:
         return "failed", f"{type(error).__name__}: {error}"
-    except Exception as error:  # of a workload's or a policy's own code
-        return "failed", f"{type(error).__name__}: {error} ({place_of(error)})"
+    except (Exception, SystemExit) as error:  # of a workload's or a policy's own code
+        return "failed", f"{words(error)} ({place_of(error) or innermost(error)})"
 
 
-def place_of(error: BaseException) -> str:
-    """File and line where an error arose."""
-    step = error.__traceback__
-    while step is not None and step.tb_next is not None:
-        step = step.tb_next
-    return f"{step.tb_frame.f_code.co_filename}:{step.tb_lineno}" if step else "no place"
+def innermost(error: BaseException) -> str:
+    """File and line where an error arose, whoever's they are."""
+    frame, line = list(walk_tb(error.__traceback__))[-1]
+    return f"{frame.f_code.co_filename}:{line}"
 
 
 def send(out: BinaryIO, message: tuple[str, Any]) -> None:

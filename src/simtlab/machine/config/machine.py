@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from difflib import get_close_matches
+from operator import attrgetter
 from typing import Any
 
 from simtlab.errors import ConfigError
@@ -57,11 +58,7 @@ class MachineConfig:
 
     def items(self) -> Iterator[tuple[str, Any]]:
         """Every key with its value, as `l1d.ways`, 4."""
-        for key in KEYS:
-            value: Any = self
-            for part in key.split("."):
-                value = getattr(value, part)
-            yield key, value
+        yield from zip(KEYS, ALL_VALUES(self), strict=True)
 
     def replace(self, changes: Mapping[str, Any]) -> "MachineConfig":
         """A copy with some keys changed: `config.replace({"l1d.ways": 8, "l1d.bytes": 32768})`."""
@@ -91,6 +88,7 @@ def _keys_of(section: Any, prefix: str) -> Iterator[tuple[str, Field]]:
 
 
 KEYS: dict[str, Field] = {key: f for name, section in SECTIONS.items() for key, f in _keys_of(section, name)}
+ALL_VALUES = attrgetter(*KEYS)  # of a machine, in the order of the keys
 
 
 def build(values: Mapping[str, Any], name: str) -> MachineConfig:

@@ -67,7 +67,7 @@ def read_operands(core, cycle):
                 continue
             bank = unit.banks[k]
             if core.bank_written[unit.sub_core, bank] == cycle or core.bank_read[unit.sub_core, bank] == cycle:
-                core.bank_conflicts += 1
+                core.register_bank_conflicts += 1
                 break  # operands come in order, as in BOOK Fig 3.17
             core.bank_read[unit.sub_core, bank] = cycle
             unit.wanted = np.uint32(unit.wanted & ~np.uint32(np.uint32(1) << np.uint32(k)))

@@ -278,7 +278,7 @@ core_t = record_t(
         ("instructions", "i8"),
         ("thread_instructions", "i8"),
         ("lanes", "i8", (N_LANE_CLASSES,)),  # lanes that took part, by class of operation
-        ("bank_conflicts", "i8"),
+        ("register_bank_conflicts", "i8"),
         ("write_conflicts", "i8"),
         ("operands_read", "i8"),
         ("operands_written", "i8"),
