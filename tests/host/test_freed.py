@@ -114,18 +114,20 @@ def test_freeing_waits_for_what_uses_the_array_in_a_stream():
 
 def test_launches_side_by_side_see_what_the_other_allocates():
     source = """
-    extern "C" __global__ void grow(int **p) { for (int k = 0; k < 20; k++) { p[k] = (int *)malloc(64); *p[k] = k; } }
-    extern "C" __global__ void watch(volatile int *p, int n) { for (int i = 0; i < n; i++) p[threadIdx.x] = p[threadIdx.x] + 1; }
+    extern "C" __global__ void grow(int **p) { for (int k = 0; k < 100; k++) { p[k] = (int *)malloc(64); *p[k] = k; } }
+    extern "C" __global__ void watch(int *a, int *b, int n) {
+        for (int i = 0; i < n; i++) { volatile int *p = i & 1 ? a : b; p[threadIdx.x] = p[threadIdx.x] + 1; }
+    }
     """
     gpu = sl.Gpu("caps-gtx480")
     module = gpu.compile(source)
-    pointers, counts = gpu.zeros(20, "u8"), [gpu.zeros(32, "i4") for _ in range(8)]
+    pointers, counts = gpu.zeros(100, "u8"), [gpu.zeros(32, "i4") for _ in range(8)]
     module["grow"](1, 1, [pointers], stream=gpu.stream())
-    for count in counts:
-        module["watch"](1, 32, [count, 300], stream=gpu.stream())
+    for a, b in zip(counts[::2], counts[1::2], strict=True):
+        module["watch"](1, 32, [a, b, 400], stream=gpu.stream())
     gpu.synchronize()
-    assert all(pointer for pointer in pointers.numpy())
-    assert all((count.numpy() == 300).all() for count in counts)
+    assert all(pointers.numpy())
+    assert all((count.numpy() == 200).all() for count in counts)
 
 
 @pytest.mark.parametrize("machine", [None, "caps-gtx480"])
