@@ -82,7 +82,7 @@ def _last_name(mangled: str) -> CppName | None:
         name = mangled[part.end() : at]
         if not start[1]:
             break
-    return CppName("", name, "")
+    return CppName("", name, "") if at <= len(mangled) else None
 
 
 def plain_name(mangled: str) -> str:

@@ -66,7 +66,8 @@ class DeviceArray:
         with self._memory.lock:
             picked = self._view()[key]
             if picked.dtype.names:
-                return np.frombuffer(picked.tobytes(), picked.dtype).reshape(picked.shape).copy()[()]
+                raw = picked.tobytes() if isinstance(picked, np.void) else opaque(picked).tobytes()
+                return np.frombuffer(bytearray(raw), picked.dtype).reshape(picked.shape)[()]
             return np.copy(picked)[()]
 
     def __setitem__(self, key: Any, value: Any) -> None:
