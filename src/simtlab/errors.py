@@ -1,9 +1,31 @@
 """Every error a user can meet. The message says what, where, and what would be right; no traceback is needed to read it."""
 
+from collections.abc import Mapping
 from typing import Any
 
 
-class SimtlabError(Exception):
+class Picklable:
+    """An exception that goes to another process and comes back, whatever it is made with.
+
+    Python makes an exception anew from its message alone, which fails where more was given.
+    """
+
+    left_behind: tuple[str, ...] = ()  # what only means something in this process: None in the copy
+    args: tuple[Any, ...]
+
+    def __reduce__(self) -> Any:
+        state = {name: None if name in self.left_behind else value for name, value in vars(self).items()}
+        return _made_again, (type(self), self.args, state)
+
+
+def _made_again(kind: type[BaseException], arguments: tuple[Any, ...], state: Mapping[str, Any]) -> BaseException:
+    error = kind.__new__(kind, *arguments)
+    error.args = arguments
+    error.__dict__.update(state)
+    return error
+
+
+class SimtlabError(Picklable, Exception):
     """The root of all errors simtlab raises on purpose."""
 
 
@@ -37,6 +59,8 @@ class Deadlock(SimtlabError):
 
 class CycleLimit(SimtlabError):
     """A timed launch stopped at its limit of cycles; the message lists who waits where, `run` is what was counted until then."""
+
+    left_behind = ("program",)
 
     def __init__(self, message: str, program: Any, run: Any):
         self.program, self.run = program, run

@@ -6,6 +6,8 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
+from concurrent.futures import wait as wait_for
+from contextlib import suppress
 from functools import cache
 
 import numpy as np
@@ -38,6 +40,10 @@ def default_threads() -> int:
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="simtlab")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # its threads stay in the parent
 
 
 def ctas_communicate(program: Program) -> bool:
@@ -117,7 +123,7 @@ class GridRun:
         tasks: list[Callable[[], None]] = [self._one_by_one]
         if not shape.one_by_one:
             tasks = [self._independently] * min(threads, int(shape.n_ctas))
-        self._wait([_pool(max(threads, 1)).submit(task) for task in tasks])
+        self._run_all(_pool(max(threads, 1)), tasks)
         if not shape.one_by_one:
             self._keep_first_trouble()
 
@@ -129,8 +135,11 @@ class GridRun:
             self.stuck = [slot for slot in self.stuck if slot is first]
             self.faults = [(slot, worker) for slot, worker in self.faults if slot is first]
 
-    def _wait(self, futures: list[Future]) -> None:
+    def _run_all(self, pool: ThreadPoolExecutor, tasks: list[Callable[[], None]]) -> None:
+        futures: list[Future] = []
         try:
+            for task in tasks:
+                futures.append(pool.submit(task))
             for future in futures:
                 while True:
                     try:
@@ -140,8 +149,9 @@ class GridRun:
                         continue
         except BaseException:
             self.launch[0].stop = 1
-            for future in futures:
-                future.exception()
+            while not all(future.done() for future in futures):  # they use the launch's memory, whoever presses Ctrl-C again
+                with suppress(KeyboardInterrupt):
+                    wait_for(futures)
             raise
 
     def _hire(self) -> Worker:
@@ -161,6 +171,8 @@ class GridRun:
                 worker.record[0].changes += 1
             if worker.record[0].fault != FaultCode.NONE:
                 return Outcome.FAULT
+            if self.launch[0].stop:
+                return Outcome.STOPPED
 
     def _independently(self) -> None:
         worker, slot = self._hire(), Slot(self.launch)

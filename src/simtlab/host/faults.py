@@ -27,7 +27,7 @@ def explain_fault(gpu: Gpu, program: Program, run: GridRun, services: Services) 
     fault = worker.record[0]
     pc = int(fault.fault_pc)
     warp = slot.cta.warps[int(fault.fault_warp)]
-    place = f"kernel '{program.name}', {block_and_thread(warp, int(fault.fault_lane))}, at {program.where(pc)}"
+    place = f"kernel '{program.readable_name}', {block_and_thread(warp, int(fault.fault_lane))}, at {program.where(pc)}"
     problem = services.failures.get(int(slot.cta.number)) or _problem(gpu, program, slot, worker)
     return DeviceFault(f"{problem} in {place}")
 
@@ -96,7 +96,7 @@ def explain_deadlock(program: Program, slots: list[Slot]) -> Deadlock:
     listed = lines[:MOST_WARPS_LISTED]
     if len(lines) > len(listed):
         listed.append(f"… and {len(lines) - len(listed)} more warps")
-    return Deadlock(f"kernel '{program.name}' can never finish:\n  " + "\n  ".join(listed))
+    return Deadlock(f"kernel '{program.readable_name}' can never finish:\n  " + "\n  ".join(listed))
 
 
 def _waiting(program: Program, warp: np.record) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -13,14 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simtlab.errors import SimtlabError
+from simtlab.errors import CompileError, SimtlabError
 from simtlab.execute.grid import default_threads
 from simtlab.execute.state import PushOrder
 from simtlab.frontend.cuda import CompiledCuda, compile_cuda
+from simtlab.frontend.mangled import Type, demangle, readable_name
 from simtlab.frontend.parser import parse
-from simtlab.host.array import DeviceArray
-from simtlab.host.memory import DEFAULT_BYTES, Allocation, DeviceMemory, nothing_waits
+from simtlab.host.array import DeviceArray, native
+from simtlab.host.memory import DEFAULT_BYTES, DeviceMemory, nothing_waits
 from simtlab.host.module import Module
+from simtlab.host.printed import PRINTF_BYTES
 from simtlab.host.texture import Textures
 
 if TYPE_CHECKING:
@@ -29,6 +33,9 @@ if TYPE_CHECKING:
     from simtlab.machine.machine import Machine
 
 STACK_BYTES = 16 * 1024  # local memory of a thread whose calls have no deepest chain
+TYPE_OF = "simtlab_type_of"  # a template whose instance for a type has that type in its mangled name
+
+_building = threading.Lock()  # of machines: their policies are compiled once for all of them
 
 
 class Gpu:
@@ -39,6 +46,7 @@ class Gpu:
     `threads` is how many host threads run CTAs functionally; it changes how long a launch takes, never what it computes.
     `push_order` says which side of a branch goes on the SIMT stack first and runs last: the one with the "most-lanes", the
     one with the "fewest-lanes", or the one that is "taken".
+    `printf_bytes` is the size of the buffer for what one launch prints.
     A timed launch stops with `CycleLimit` after `max_cycles` (without: it goes on), and with `Deadlock` when for `stuck_cycles`
     (2,000,000) nothing has come any further.
     """
@@ -51,6 +59,7 @@ class Gpu:
         threads: int | None = None,
         memory_bytes: int = DEFAULT_BYTES,
         stack_bytes: int = STACK_BYTES,
+        printf_bytes: int = PRINTF_BYTES,
         push_order: str = "most-lanes",
         max_cycles: int | None = None,
         stuck_cycles: int | None = None,
@@ -58,12 +67,14 @@ class Gpu:
     ):
         self.machine = None
         if machine is not None:
-            self.machine = build_machine(machine, policies, set or {})
+            self.machine = build_machine(machine, policies, read_changes(set))
             limit_cycles(self.machine, max_cycles, stuck_cycles)
         elif max_cycles is not None or stuck_cycles is not None:
             raise SimtlabError("a limit of cycles is for timed runs: name a machine, as in Gpu('caps-gtx480')")
         elif policies:
             raise SimtlabError(f"a policy ({', '.join(policies)}) is for timed runs: name a machine, as in Gpu('caps-gtx480')")
+        elif set:
+            raise SimtlabError("a key of the configuration (set) is for timed runs: name a machine, as in Gpu('caps-gtx480')")
         # Entered around each timed launch with the kernel's name; what it gives, if anything, is told the cycles so far.
         self.watch: Callable[[str], AbstractContextManager[Callable[[int], None] | None]] = lambda _: nullcontext()
         self.threads = usual_threads() if threads is None else threads
@@ -72,6 +83,9 @@ class Gpu:
         self.memory = DeviceMemory(memory_bytes)
         self.textures = Textures(self.memory)
         self.stack_bytes = -(-stack_bytes // 16) * 16
+        if printf_bytes < 0:
+            raise SimtlabError(f"printf_bytes is {printf_bytes}; it must not be negative")
+        self.printf_bytes = printf_bytes
         self.push_order = read_push_order(push_order)
         self._streams = 0
         self.waiting: list[Waiting] = []  # launches in streams that have not run yet
@@ -86,6 +100,9 @@ class Gpu:
         names: Sequence[str] = (),
     ) -> Module:
         """Compile CUDA C++, given as text or as a path. `names` are template instances wanted, such as "scale<float>"."""
+        for what, strings in (("options", options), ("include_paths", include_paths), ("names", names)):
+            if isinstance(strings, str | PathLike):
+                raise SimtlabError(f"{what} is {str(strings)!r}; it must be a list of strings: {what}=[{str(strings)!r}]")
         text, name = read_source(source, "kernel.cu")
         paths = [*include_paths, *([str(Path(name).parent)] if Path(name).exists() else [])]
 
@@ -96,64 +113,85 @@ class Gpu:
         timed = self.machine is not None
         given = compiled(count_registers=timed)
         count = cache(lambda: given.registers if timed else compiled(count_registers=True).registers)
-        return Module(self, parse(given.ptx, f"{Path(name).stem}.ptx"), given.names, count)
+
+        def declared(variable: str) -> Type | None:
+            """The type of a variable, which the PTX often leaves out: the compiler mangles it into the name of an instance."""
+            template = f"{text}\ntemplate <class T> __global__ void {TYPE_OF}(T *) {{}}\n"
+            asked = f"{TYPE_OF}<decltype(::{readable_name(variable)})>"
+            try:
+                instance = demangle(compile_cuda(template, name, options, paths, [asked]).names[asked])
+            except CompileError:
+                return None
+            return instance.parameters[0].pointee if instance and instance.parameters else None
+
+        return self._module(given.ptx, f"{Path(name).stem}.ptx", given.names, count, declared)
 
     def load(self, source: str | PathLike) -> Module:
         """Load PTX, given as text or as a path."""
         text, name = read_source(source, "PTX")
-        return Module(self, parse(text, name))
+        return self._module(text, name)
+
+    def _module(self, ptx: str, name: str, *known: Any) -> Module:
+        tree = parse(ptx, name)
+        with self.memory.lock:
+            return Module(self, tree, *known)
 
     # Memory -----------------------------------------------------------------------------------------------------------
 
     def array(self, values: Any, dtype: Any = None, label: str = "") -> DeviceArray:
         """Copy a NumPy array (or what makes one) to the device."""
-        values = np.ascontiguousarray(values, dtype)
-        array = self.empty(values.shape, values.dtype, label)
+        values = np.asarray(values, dtype)
+        array = self._new_array(values.shape, values.dtype, label, zeros=values.dtype.names is not None)
         array[...] = values
         return array
 
     def empty(self, shape: int | Sequence[int], dtype: Any = "f4", label: str = "") -> DeviceArray:
         """Device memory with whatever was in it."""
-        array, allocation = self._new_array(shape, dtype, label)
-        self.memory.mark_used(allocation)
-        return array
+        return self._new_array(shape, dtype, label, zeros=False)
 
     def zeros(self, shape: int | Sequence[int], dtype: Any = "f4", label: str = "") -> DeviceArray:
         """Device memory filled with zeros."""
-        array, allocation = self._new_array(shape, dtype, label)
-        self.memory.clear(allocation)
-        return array
+        return self._new_array(shape, dtype, label, zeros=True)
 
-    def _new_array(self, shape: int | Sequence[int], dtype: Any, label: str) -> tuple[DeviceArray, Allocation]:
+    def _new_array(self, shape: int | Sequence[int], dtype: Any, label: str, zeros: bool) -> DeviceArray:
         shape = (int(shape),) if isinstance(shape, int | np.integer) else tuple(int(n) for n in shape)
-        dtype = np.dtype(dtype)
-        allocation = self.memory.allocate(int(np.prod(shape, dtype=np.int64)) * dtype.itemsize, label)
-        return DeviceArray(self.memory, allocation, shape, dtype), allocation
+        dtype = native(np.dtype(dtype))
+        if any(n < 0 for n in shape):
+            raise SimtlabError(f"the shape {shape} has a negative size")
+        if dtype.hasobject:
+            raise SimtlabError("Python objects cannot lie in device memory; give the array a dtype, such as 'f4'")
+        with self.memory.lock:
+            allocation = self.memory.allocate(math.prod(shape) * dtype.itemsize, label, zeros=zeros)
+            return DeviceArray(self.memory, allocation, shape, dtype)
 
     def texture(self, values: Any, **options: Any) -> Any:
         """A texture object over an image; see `simtlab.host.texture.Textures.create` for the options."""
-        return self.textures.create(values, **options)
+        with self.memory.lock:
+            return self.textures.create(values, **options)
 
     def surface(self, values: Any, **options: Any) -> Any:
         """A surface object over an image; see `simtlab.host.texture.Textures.surface` for the options."""
-        return self.textures.surface(values, **options)
+        with self.memory.lock:
+            return self.textures.surface(values, **options)
 
     # Streams ----------------------------------------------------------------------------------------------------------
 
     def stream(self) -> Stream:
         """A queue of launches. Those of one stream run one after another; on a machine, streams run side by side."""
-        self._streams += 1
-        return Stream(self, self._streams)
+        with self.memory.lock:
+            self._streams += 1
+            return Stream(self, self._streams)
 
     def synchronize(self) -> None:
         """Run whatever waits in streams. Reading or writing an array does so too."""
-        if self.machine is None or not self.waiting:
-            return
-        from simtlab.host.timed import run_waiting  # here, so that functional runs need not load the machine
+        with self.memory.lock:
+            if self.machine is None or not self.waiting:
+                return
+            from simtlab.host.timed import run_waiting  # here, so that functional runs need not load the machine
 
-        waiting, self.waiting = self.waiting, []
-        self.memory.settle = nothing_waits
-        run_waiting(self.machine, self, waiting)
+            waiting, self.waiting = self.waiting, []
+            self.memory.settle = nothing_waits
+            run_waiting(self.machine, self, waiting)
 
     def put_in_line(self, launch: Waiting) -> None:
         """Let a launch wait for `synchronize`. Only while something waits does the memory know the GPU: a GPU that nobody uses any
@@ -193,7 +231,15 @@ def build_machine(machine: Any, policies: Mapping[str, Any], changes: Mapping[st
         except ValueError as problem:
             raise SimtlabError(f"{slot} = '{given}': {problem}") from None
     config = machine if isinstance(machine, MachineConfig) else load(machine)
-    return Machine(config.replace(changes) if changes else config, choices)
+    with _building:
+        return Machine(config.replace(changes) if changes else config, choices)
+
+
+def read_changes(given: Any) -> Mapping[str, Any]:
+    """Keys of the configuration and their new values."""
+    if given is None or isinstance(given, Mapping):
+        return given or {}
+    raise SimtlabError(f"set is {given!r}; it must be a dict of keys and values, as in set={{'l1d.ways': 8}}")
 
 
 def limit_cycles(machine: Machine, max_cycles: int | None, stuck_cycles: int | None) -> None:
@@ -221,13 +267,25 @@ def read_push_order(name: str) -> PushOrder:
 
 
 def read_source(source: str | PathLike, default_name: str) -> tuple[str, str]:
-    """Program text and the name to call it by: a path is read, text with a line break or a brace is taken as it is."""
+    """Program text and the name to call it by: a path is read, text with a line break or a brace is taken as it is.
+
+    A file that is no UTF-8 is taken for Latin-1, as long as it can be text at all.
+    """
+    if isinstance(source, bytes):
+        raise SimtlabError("the source is bytes; give it as a string, or give the path of a file")
+    if isinstance(source, str) and not source.strip():
+        raise SimtlabError("the source is empty; give it as text, or give the path of a file")
     if isinstance(source, str) and ("\n" in source or "{" in source or ";" in source):
         return source, default_name
     path = Path(source)
     try:
-        return path.read_text(), str(path)
+        raw = path.read_bytes()
     except OSError as error:
         raise SimtlabError(f"cannot read {path}: {error.strerror}") from None
+    if b"\0" in raw:
+        raise SimtlabError(f"{path} is not a text file")
+    try:
+        text = raw.decode("utf-8")
     except UnicodeDecodeError:
-        raise SimtlabError(f"{path} is not a text file") from None
+        text = raw.decode("latin-1")
+    return text.replace("\r\n", "\n").replace("\r", "\n"), str(path)

@@ -88,16 +88,19 @@ def launch(
     """Run a kernel to its end; on a machine and in a stream, put it in line for `gpu.synchronize()`."""
     grid, block = triple(grid, "grid", MAX_GRID), triple(block, "block", MAX_BLOCK)
     check(program, block, shared)
-    parameters = pack(program, arguments)
-    record, kept, buffers = prepare(gpu, program, grid, block, shared, parameters)
-    run = Run(program.name, grid, block, 0, in_stream=stream is not None and gpu.machine is not None)
-    waiting = Waiting(run, program, record, Services(gpu, program, record), kept, buffers, stream)
-    if gpu.machine is None:
-        run_functionally(gpu, waiting)
-    else:
-        gpu.put_in_line(waiting)
-        if stream is None:
-            gpu.synchronize()
+    if stream is not None and stream.gpu is not gpu:
+        raise LaunchError(f"kernel '{program.readable_name}' is on one GPU and its stream on another")
+    with gpu.memory.lock:
+        parameters = pack(program, arguments, gpu.memory)
+        record, kept, buffers = prepare(gpu, program, grid, block, shared, parameters)
+        run = Run(program.name, grid, block, 0, in_stream=stream is not None and gpu.machine is not None)
+        waiting = Waiting(run, program, record, Services(gpu, program, record), kept, buffers, stream)
+        if gpu.machine is None:
+            run_functionally(gpu, waiting)
+        else:
+            gpu.put_in_line(waiting)
+            if stream is None:
+                gpu.synchronize()
     return run
 
 
@@ -116,11 +119,11 @@ class Waiting:
     def end(self, gpu: Gpu) -> None:
         for allocation in self.kept:
             gpu.memory.free(allocation.start)
-        self.services.show()
-        self.run.printed = self.services.text()
+        self.run.printed = self.services.printed.show(self.program.readable_name)
 
 
 def run_functionally(gpu: Gpu, waiting: Waiting) -> None:
+    gpu.memory.show_to(waiting.record[0])
     work = GridRun(waiting.program, waiting.record, waiting.services.serve)
     try:
         work.run(gpu.threads)
@@ -153,16 +156,16 @@ def check(program: Program, block: tuple[int, int, int], shared: int) -> None:
     directives = program.kernel.directives
     required = directives.get("reqntid")
     if required and tuple((*required, 1, 1)[:3]) != block:
-        raise LaunchError(f"kernel '{program.name}' requires blocks of {required}, not {block}")
+        raise LaunchError(f"kernel '{program.readable_name}' requires blocks of {required}, not {block}")
     limit = int(np.prod(directives.get("maxntid", (MAX_THREADS,)), dtype=np.int64))
     if threads > limit:
-        raise LaunchError(f"kernel '{program.name}' allows at most {limit} threads a block, not {threads}")
+        raise LaunchError(f"kernel '{program.readable_name}' allows at most {limit} threads a block, not {threads}")
     if shared < 0:
         raise LaunchError(f"shared is {shared}; it must not be negative")
     total = program.static_shared_bytes + shared
     if total > MAX_SHARED_BYTES:
         parts = f"{program.static_shared_bytes} static and {shared} dynamic"
-        raise LaunchError(f"kernel '{program.name}' needs {total} bytes of shared memory ({parts}); "
+        raise LaunchError(f"kernel '{program.readable_name}' needs {total} bytes of shared memory ({parts}); "
                           f"at most {MAX_SHARED_BYTES} are possible")  # fmt: skip
 
 
@@ -181,14 +184,13 @@ def prepare(
     buffer = aligned_bytes(len(parameters))
     buffer[: len(parameters)] = parameters
     if program.takes_parameter_address:
-        allocation = gpu.memory.allocate(len(parameters), f"parameters of {program.name}", writable=False)
+        allocation = gpu.memory.allocate(len(parameters), f"parameters of {program.readable_name}", writable=False)
         gpu.memory.bytes(allocation.start, len(parameters))[:] = parameters
         row.parameter_address = allocation.start
         kept.append(allocation)
     textures = gpu.textures.table()
     row.code_address = program.code.ctypes.data
     row.targets, row.entries, row.n_entries = program.targets.ctypes.data, program.entries.ctypes.data, len(program.entries)
-    gpu.memory.show_to(row)
     row.textures, row.n_textures = textures.ctypes.data, len(textures)
     row.arena = gpu.memory.arena.ctypes.data
     row.grid, row.block = grid, block

@@ -1,6 +1,7 @@
 """Device memory: one address space in a lazily committed arena, and the allocations every access is checked against."""
 
 import mmap
+import threading
 from bisect import bisect_right, insort
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -39,7 +40,11 @@ def nothing_waits() -> None:
 
 
 class DeviceMemory:
-    """The arena costs address space until it is touched; freed memory goes back to the system."""
+    """The arena costs address space until it is touched; freed memory goes back to the system.
+
+    Whoever comes from the host takes `lock` first and keeps it as long as it works, a launch to its end: so several host
+    threads can use one GPU. What a running kernel asks for needs no lock, as the launch has it.
+    """
 
     def __init__(self, size: int = DEFAULT_BYTES):
         self.size = size
@@ -53,10 +58,11 @@ class DeviceMemory:
         self._allocations: dict[int, Allocation] = {}
         self._fresh_from = HEAP_BASE  # memory from here on was never used, so it reads as zeros
         self._table: np.ndarray | None = None
+        self.lock = threading.RLock()
         self.settle: Callable[[], None] = nothing_waits  # called before the host looks at memory: runs what waits in streams
 
-    def allocate(self, size: int, label: str = "", writable: bool = True) -> Allocation:
-        """A new allocation at a 256-byte boundary; its contents are whatever was there."""
+    def allocate(self, size: int, label: str = "", writable: bool = True, zeros: bool = False) -> Allocation:
+        """A new allocation at a 256-byte boundary; its contents are whatever was there, or zeros."""
         if size < 0:
             raise LaunchError(f"cannot allocate {size} bytes")
         start = self._gap(size)
@@ -67,6 +73,9 @@ class DeviceMemory:
         insort(self._starts, start)
         self._allocations[start] = allocation
         self._table = None
+        if zeros and start < self._fresh_from:  # memory that was never used needs no touching
+            self.bytes(start, min(size, self._fresh_from - start))[:] = 0
+        self._fresh_from = max(self._fresh_from, allocation.end)
         return allocation
 
     def _gap(self, size: int) -> int:
@@ -94,15 +103,6 @@ class DeviceMemory:
         if length > 0 and hasattr(self._map, "madvise") and hasattr(mmap, "MADV_DONTNEED"):
             self._map.madvise(mmap.MADV_DONTNEED, first, length)
 
-    def clear(self, allocation: Allocation) -> None:
-        """Zeros; memory that was never used needs no touching."""
-        if allocation.start < self._fresh_from:
-            self.bytes(allocation.start, min(allocation.size, self._fresh_from - allocation.start))[:] = 0
-        self.mark_used(allocation)
-
-    def mark_used(self, allocation: Allocation) -> None:
-        self._fresh_from = max(self._fresh_from, allocation.end)
-
     def bytes(self, start: int, size: int) -> np.ndarray:
         """The arena's bytes at a device address, without copying."""
         return self.arena[start - HEAP_BASE : start - HEAP_BASE + size]
@@ -110,6 +110,10 @@ class DeviceMemory:
     def holds(self, allocation: Allocation) -> bool:
         """Whether it has not been freed."""
         return self._allocations.get(allocation.start) is allocation
+
+    def starting_at(self, address: int) -> Allocation | None:
+        """The allocation whose first byte this is, be it an empty one."""
+        return self._allocations.get(address)
 
     def find(self, address: int) -> Allocation | None:
         at = bisect_right(self._starts, address) - 1

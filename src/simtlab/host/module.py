@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,18 +10,27 @@ import numpy as np
 from simtlab.errors import LaunchError, SimtlabError
 from simtlab.frontend import ast
 from simtlab.frontend.cubin import RegisterCounts
+from simtlab.frontend.mangled import Type, demangle, is_called, plain_name, readable_name
 from simtlab.host.array import DeviceArray, Variable
 from simtlab.host.launch import Run, launch
+from simtlab.host.memory import Allocation
+from simtlab.host.types import fills, numpy_array
 from simtlab.program.program import FROM_PTX, Program, build_program, function_addresses
 
 if TYPE_CHECKING:
     from simtlab.host.gpu import Gpu, Stream
 
+__all__ = ["Kernel", "Module", "plain_name"]
+
 HANDLES = ("texref", "samplerref", "surfref")
+SAYS_ALL = ("f32", "f64")  # PTX types of variables that can be only one type in C++
 
 
 class Module:
-    """The kernels and variables of one PTX text, loaded on a GPU. `count_registers` gives ptxas's counts if asked."""
+    """The kernels and variables of one PTX text, loaded on a GPU.
+
+    `count_registers` gives ptxas's counts if asked, `declared` the C++ type of a variable where there is a C++ source.
+    """
 
     def __init__(
         self,
@@ -30,11 +38,13 @@ class Module:
         tree: ast.Module,
         names: Mapping[str, str] | None = None,
         count_registers: Callable[[], RegisterCounts] = lambda: FROM_PTX,
+        declared: Callable[[str], Type | None] = lambda _: None,
     ):
         self.gpu, self.tree = gpu, tree
-        self._count_registers = count_registers
+        self._count_registers, self._declared = count_registers, declared
         self._names = dict(names or {})
-        self._variables: dict[str, Variable] = {}
+        self._allocations: dict[str, Allocation] = {}  # of variables
+        self._variables: dict[str, Variable] = {}  # that were asked for
         self._addresses: dict[str, int] = {}
         self._programs: dict[str, Program] = {}
         self._place_variables()
@@ -51,10 +61,8 @@ class Module:
                 self._addresses[variable.name] = self.gpu.textures.reserve()
                 continue
             writable = variable.space != "const"
-            allocation = self.gpu.memory.allocate(variable.size, variable.name, writable)
-            self.gpu.memory.clear(allocation)
-            count = 1 if variable.count is None else variable.count
-            self._variables[variable.name] = Variable(self.gpu.memory, allocation, (count,), numpy_type(variable.type))
+            allocation = self.gpu.memory.allocate(variable.size, readable_name(variable.name), writable, zeros=True)
+            self._allocations[variable.name] = allocation
             self._addresses[variable.name] = allocation.start
 
     def _fill_variables(self) -> None:
@@ -85,35 +93,57 @@ class Module:
     def __getitem__(self, name: str) -> Kernel:
         """A kernel by its name in CUDA C++ or in the PTX, ready to launch."""
         full = self._resolve(name)
-        if full not in self._programs:
-            self._programs[full] = build_program(self.tree, full, self._addresses, self._count_registers)
-        return Kernel(self, self._programs[full])
+        with self.gpu.memory.lock:
+            if full not in self._programs:
+                self._programs[full] = build_program(self.tree, full, self._addresses, self._count_registers)
+            return Kernel(self, self._programs[full])
 
     def _resolve(self, name: str) -> str:
         full = self._names.get(name, name)
         if full in self.kernels:
             return full
-        matching = [kernel for kernel in self.kernels if plain_name(kernel) == name]
+        matching = [kernel for kernel in self.kernels if is_called(kernel, name)]
         if len(matching) == 1:
             return matching[0]
-        known = ", ".join(f"'{plain_name(kernel)}'" for kernel in self.kernels) or "none"
+        known = ", ".join(f"'{readable_name(kernel)}'" for kernel in self.kernels) or "none"
         if matching:
-            raise LaunchError(f"'{name}' names {len(matching)} kernels: {', '.join(matching)}")
+            readable = list(map(readable_name, matching))
+            which = readable if len(set(readable)) == len(readable) else [signature(kernel) for kernel in matching]
+            raise LaunchError(f"'{name}' names {len(matching)} kernels: {', '.join(which)}")
         raise LaunchError(f"no kernel '{name}' here; the kernels are: {known}")
 
     def variable(self, name: str, dtype: Any = None) -> DeviceArray:
         """A `__device__` or `__constant__` variable, readable and writable by the host.
 
-        The compiler declares arrays as bytes; `dtype` says what they are: `module.variable("table", "f4")[3]`.
+        It has the type and the shape it is declared with. PTX declares arrays as bytes: of a module loaded from PTX, `dtype`
+        says what they are, as in `module.variable("table", "f4")[3]`.
         """
-        found = self._variables.get(name)
-        if found is None:
-            matching = [array for key, array in self._variables.items() if plain_name(key) == name]
+        full = name
+        if name not in self._allocations:
+            matching = [key for key in self._allocations if is_called(key, name)]
             if len(matching) != 1:
-                known = ", ".join(f"'{plain_name(key)}'" for key in self._variables) or "none"
+                known = ", ".join(f"'{readable_name(key)}'" for key in self._allocations) or "none"
                 raise SimtlabError(f"no variable '{name}' here; the variables are: {known}")
-            found = matching[0]
-        return found if dtype is None else found.view(dtype)
+            full = matching[0]
+        with self.gpu.memory.lock:
+            if dtype is not None:
+                allocation = self._allocations[full]
+                return DeviceArray(self.gpu.memory, allocation, (allocation.size,), np.dtype("u1")).view(dtype)
+            if full not in self._variables:
+                self._variables[full] = self._variable(full)
+            return self._variables[full]
+
+    def _variable(self, name: str) -> Variable:
+        allocation = self._allocations[name]
+        variable = next(one for one in self._all_variables() if one.name == name)
+        type = None if variable.type in SAYS_ALL else self._declared(name)
+        known = numpy_array(type) if type is not None else None
+        if known is not None and fills(*known, allocation.size):
+            return Variable(self.gpu.memory, allocation, *known)
+        count = 1 if variable.count is None else variable.count
+        array = Variable(self.gpu.memory, allocation, (count,), numpy_type(variable.type))
+        array.untyped = variable.type == "b8" and count > 1
+        return array
 
     constant = variable
 
@@ -149,30 +179,26 @@ class Kernel:
         grid: int | Sequence[int],
         block: int | Sequence[int],
         arguments: Sequence[Any] = (),
+        *more: Any,
         shared: int = 0,
         stream: Stream | None = None,
     ) -> Run:
         """Launch it. In a stream of a GPU with a machine it waits for `gpu.synchronize()`, to run beside other streams."""
+        if more or not isinstance(arguments, Sequence) or isinstance(arguments, str | bytes):
+            raise LaunchError(
+                f"the arguments of kernel '{readable_name(self.name)}' are one list, shared and stream are named: "
+                "kernel(grid, block, [x, y, n], shared=0)"
+            )
         return launch(self.module.gpu, self.program, grid, block, arguments, shared, stream)
 
     def __repr__(self) -> str:
         return f"Kernel({self.name!r}, registers={self.registers}, shared_bytes={self.shared_bytes})"
 
 
-def plain_name(mangled: str) -> str:
-    """The last part of a C++ name: `saxpy` of `_Z5saxpyifPKfPf`, `f` of `_ZN2ns1fEv`; other names are as they are."""
-    match = re.match(r"_ZN?K?(\d.*)", mangled)
-    if not match:
-        return mangled
-    rest, name = match[1], mangled
-    while True:
-        part = re.match(r"(\d+)(.*)", rest)
-        if not part:
-            return name
-        length = int(part[1])
-        name, rest = part[2][:length], part[2][length:]
-        if not mangled.startswith("_ZN"):
-            return name
+def signature(mangled: str) -> str:
+    """A name for a message that tells overloaded kernels apart."""
+    known = demangle(mangled)
+    return known.spellings[-1] if known else mangled
 
 
 def numpy_type(type: str) -> np.dtype:

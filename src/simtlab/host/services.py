@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from simtlab.errors import LaunchError
 from simtlab.execute.grid import Slot, Worker
 from simtlab.execute.state import FaultCode
+from simtlab.host.printed import Printed
 from simtlab.host.printf import format_printf
 from simtlab.isa.spaces import LOCAL_BASE, LOCAL_BYTES, SHARED_BASE, SHARED_BYTES
 from simtlab.program.action import Service
@@ -18,13 +18,15 @@ from simtlab.program.program import Program
 if TYPE_CHECKING:
     from simtlab.host.gpu import Gpu
 
+DEVICE_MALLOC = "device malloc"
+
 
 class Services:
     """The requests of one launch. Printed text is shown when the launch ends, block by block."""
 
     def __init__(self, gpu: Gpu, program: Program, launch: np.ndarray):
         self.gpu, self.program, self.launch = gpu, program, launch
-        self._printed: list[tuple[int, int, str]] = []
+        self.printed = Printed(gpu.printf_bytes)
         self.failures: dict[int, str] = {}  # of each CTA that failed
 
     def serve(self, slot: Slot, worker: Worker) -> None:
@@ -52,7 +54,7 @@ class Services:
         places = [int(place) for place in instruction.operands]
         if service == Service.VPRINTF:
             text, count = format_printf(frame.read_string(frame.word(places[1])), frame, frame.word(places[2]))
-            self._printed.append((int(slot.cta.number), len(self._printed), text))
+            self.printed.add(int(slot.cta.number), text)
             frame.store(places[0], count, 4)
         elif service == Service.ASSERT_FAIL:
             message, file, function = (frame.read_string(frame.word(places[k])) for k in (0, 1, 3))
@@ -66,29 +68,18 @@ class Services:
 
     def _allocate(self, size: int) -> int:
         try:
-            allocation = self.gpu.memory.allocate(size, "device malloc")
+            return self.gpu.memory.allocate(size, DEVICE_MALLOC, zeros=True).start
         except LaunchError:
             return 0
-        self.gpu.memory.clear(allocation)
-        return allocation.start
 
     def _free(self, address: int) -> str:
-        allocation = self.gpu.memory.find(address)
+        allocation = self.gpu.memory.starting_at(address)
         if address == 0:
             return ""
-        if allocation is None or allocation.start != address or allocation.label != "device malloc":
+        if allocation is None or allocation.label != DEVICE_MALLOC:
             return f"free of {address:#x}, which malloc did not give ({self.gpu.memory.describe(address)})"
         self.gpu.memory.free(address)
         return ""
-
-    def text(self) -> str:
-        return "".join(text for _, _, text in sorted(self._printed))
-
-    def show(self) -> None:
-        """Print what the kernel printed."""
-        if self._printed:
-            sys.stdout.write(self.text())
-            sys.stdout.flush()
 
 
 class Frame:

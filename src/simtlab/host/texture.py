@@ -222,7 +222,6 @@ class Textures:
         if isinstance(values, DeviceArray):
             return Image(self.memory, values, geometry, channels)
         allocation = self.memory.allocate(values.nbytes, label)
-        self.memory.mark_used(allocation)
         array = DeviceArray(self.memory, allocation, values.shape, values.dtype)
         array[...] = values
         return Image(self.memory, array, geometry, channels)

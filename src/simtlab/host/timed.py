@@ -47,7 +47,7 @@ def run_waiting(machine: Machine, gpu: Gpu, waiting: Sequence[Waiting]) -> None:
     name = waiting[0].program.name if len(waiting) == 1 else f"{len(waiting)} launches"
     try:
         with gpu.watch(name) as progress:
-            timings = machine.run([as_launch(gpu, one) for one in waiting], progress)
+            timings = machine.run([as_launch(machine, gpu, one, waiting) for one in waiting], progress)
     finally:
         for one in waiting:
             one.end(gpu)
@@ -55,13 +55,16 @@ def run_waiting(machine: Machine, gpu: Gpu, waiting: Sequence[Waiting]) -> None:
         one.run.timing, one.run.instructions = timing, timing.instructions
 
 
-def as_launch(gpu: Gpu, waiting: Waiting) -> Launch:
-    """A prepared launch as the machine takes it."""
+def as_launch(machine: Machine, gpu: Gpu, waiting: Waiting, together: Sequence[Waiting]) -> Launch:
+    """A prepared launch as the machine takes it, with those that run beside it or after it."""
     program, services, record = waiting.program, waiting.services, waiting.record
+    gpu.memory.show_to(record[0])  # now: there may be other allocations than when it came in line
 
     def serve(cta: Any, kernel: Any) -> None:
+        seen = gpu.memory.table()
         services.serve(ResidentCta(cta, record[0]), MachineWorker(kernel.worker, len(program.code)))  # type: ignore[arg-type]
-        gpu.memory.show_to(kernel.launch)  # the machine has a copy of the launch
+        if gpu.memory.table() is not seen:
+            show_to_all(machine, gpu, together)
 
     def give_up(outcome: Outcome, ctas: list[Any], worker: Any) -> None:
         resident = [ResidentCta(cta, record[0]) for cta in ctas]
@@ -71,6 +74,16 @@ def as_launch(gpu: Gpu, waiting: Waiting) -> Launch:
         raise explain_deadlock(program, resident)  # type: ignore[arg-type]
 
     return Launch(program, record, serve, give_up, waiting.stream.number if waiting.stream else 0)
+
+
+def show_to_all(machine: Machine, gpu: Gpu, launches: Sequence[Waiting]) -> None:
+    """Let all launches see the allocations there are now: those that wait, and the machine's copies of those that run."""
+    for one in launches:
+        gpu.memory.show_to(one.record[0])
+    records = machine.records.gpu[0]
+    for kernel in records.kernel[: int(records.kernels)]:
+        gpu.memory.show_to(kernel.launch)
+        MachineWorker(kernel.worker, int(kernel.instructions)).windows[:] = 0  # they may show what has been freed
 
 
 def _bytes_at(address: int, size: int) -> np.ndarray:

@@ -111,6 +111,9 @@ class _Library:
             self.addresses.setdefault(shape, engine.get_function_address(shape.symbol))
 
 
+_opening = threading.Lock()  # two libraries at first use by two threads would be one too many: it goes, and its functions with it
+
+
 @cache
 def _library() -> _Library:
     return _Library()
@@ -118,4 +121,6 @@ def _library() -> _Library:
 
 def provide(shapes: Iterable[Shape]) -> dict[Shape, int]:
     """The address of the native function of each shape; valid for the life of the process."""
-    return _library().provide(shapes)
+    with _opening:
+        library = _library()
+    return library.provide(shapes)

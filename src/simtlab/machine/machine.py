@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simtlab.errors import CycleLimit, Deadlock
+from simtlab.errors import CycleLimit, Deadlock, Picklable
 from simtlab.execute.cta import look_for_cycles
 from simtlab.execute.state import FaultCode, Outcome, WarpStatus
 from simtlab.machine.build import Records, build
@@ -76,12 +76,14 @@ class TimedRun:
         return found | {"round_trip": self.counters["round_trip_cycles"] / trips}
 
 
-class Interrupted(KeyboardInterrupt):
+class Interrupted(Picklable, KeyboardInterrupt):
     """Ctrl-C during a launch; `run` is what the machine counted until then, after the earlier launches' cycles."""
+
+    left_behind = ("program",)
 
     def __init__(self, launch: Launch, run: TimedRun, earlier_cycles: int):
         self.program, self.run, self.earlier_cycles = launch.program, run, earlier_cycles
-        super().__init__(f"kernel '{launch.program.name}' was stopped after {run.cycles} cycles")
+        super().__init__(f"kernel '{launch.program.readable_name}' was stopped after {run.cycles} cycles")
 
 
 @dataclass(frozen=True)
@@ -156,8 +158,8 @@ class Machine:
             raise Interrupted(launch, so_far, first) from None
         if not is_done:
             launch, so_far = self._under_way(launches, self._results(prepared, before, first))
-            message = f"kernel '{launch.program.name}' is not done after {self.max_cycles} cycles\n{who_waits(self.records)}"
-            raise CycleLimit(message, launch.program, so_far)
+            message = f"kernel '{launch.program.readable_name}' is not done after {self.max_cycles} cycles"
+            raise CycleLimit(f"{message}\n{who_waits(self.records)}", launch.program, so_far)
         self._unfinished = False
         return self._results(prepared, before, first)
 
@@ -237,7 +239,7 @@ class Machine:
             launches[stuck].give_up(Outcome.STUCK, resident[stuck], gpu.kernel[stuck].worker)
         idle = cycle - (seen.since if all(looks) else int(gpu.last_progress))
         if idle > self.stuck_cycles:
-            names = " and ".join(dict.fromkeys(f"'{launch.program.name}'" for launch in launches))
+            names = " and ".join(dict.fromkeys(f"'{launch.program.readable_name}'" for launch in launches))
             raise Deadlock(f"kernel {names}: nothing has come any further for {idle} cycles\n{who_waits(self.records)}")
         return Progress(changes, finished, executed, seen.since)
 

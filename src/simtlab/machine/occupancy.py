@@ -54,7 +54,7 @@ def occupancy(config: MachineConfig, program: Program, threads: int, shared_byte
     if limits[name] < 1:
         wanted, there = needs[name]
         of = "bytes of shared memory" if name == "shared memory" else name
-        raise LaunchError(f"a CTA of kernel '{program.name}' fits in no core of {config.name}: it needs {wanted} {of}, "
+        raise LaunchError(f"a CTA of kernel '{program.readable_name}' fits in no core of {config.name}: it needs {wanted} {of}, "
                           f"a core has {there}, {wanted - there} too few")  # fmt: skip
     return Occupancy(limits[name], name)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from simtlab.frontend import ast
 from simtlab.frontend.cubin import RegisterCounts
+from simtlab.frontend.mangled import readable_name
 from simtlab.isa.build import provide
 from simtlab.isa.shape import Shape
 from simtlab.program.encode import encode
@@ -43,6 +44,11 @@ class Program:
     @property
     def name(self) -> str:
         return self.kernel.name
+
+    @property
+    def readable_name(self) -> str:
+        """Its name for a message: `scale<float>` of `_Z5scaleIfEvPT_`."""
+        return readable_name(self.name)
 
     @property
     def code(self) -> np.ndarray:
