@@ -233,6 +233,7 @@ def test_list_policies():
         (["--gpu", "gtx480", "--policy", "scheduler=gto"], "there is no slot 'scheduler', only warp_scheduler"),
         (["--set", "l1d.ways=8"], "--set is for timed runs and needs a machine: add --gpu"),
         (["--policy", "warp_scheduler=gto"], "--policy is for timed runs and needs a machine: add --gpu"),
+        (["--check-policies"], "--check-policies is for timed runs and needs a machine: add --gpu"),
     ],
 )
 def test_a_machine_that_cannot_be(more, words):

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import simtlab as sl
+from simtlab.machine.hooks import SLOTS
 from simtlab.policies.guard import MOST_TURNS
-from simtlab.policies.load import load
+from simtlab.policies.load import available, load
 from tests.timing.machines import kernel
 from tests.timing.test_accounting import launch
 
@@ -201,6 +202,16 @@ def test_two_files_of_one_text_are_one_policy(tmp_path):
     assert first.module is second.module
     assert (first.name, second.name) == (str(tmp_path / "one.py"), str(tmp_path / "two.py"))
     assert not re.search("one|two", first.module.__name__)
+
+
+@pytest.mark.parametrize(("slot", "name"), [(slot, name) for slot in SLOTS for name in available(slot)], ids=lambda part: part)
+def test_simtlabs_own_policies_pass_the_checks(slot, name):
+    assert load(slot, name, check=True).addresses != load(slot, name).addresses
+
+
+def test_a_checked_run_counts_what_an_unchecked_one_counts():
+    plain, checked = (launch(sl.Gpu(MACHINE, prefetcher="caps", check_policies=on))[0] for on in (False, True))
+    assert (plain.cycles, plain.stalls, plain.counters) == (checked.cycles, checked.stalls, checked.counters)
 
 
 def test_checks_cost_a_policy_no_cycle_and_no_result(tmp_path):

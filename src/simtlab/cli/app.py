@@ -100,6 +100,9 @@ def run(
     max_cycles: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Stop a timed launch after so many cycles and say who waits for whom.")
     ] = None,
+    check_policies: Annotated[
+        bool, typer.Option("--check-policies", help="Check simtlab's own policies as those from other files always are.")
+    ] = False,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the random arrays.")] = 0,
     size: Annotated[
         str | None, typer.Option(metavar="SIZE", help="Of a workload: tiny, small (if left out) or paper.")
@@ -123,7 +126,7 @@ def run(
 
     def work() -> Answer:
         machine = choose(gpu, set or [], policy or [])
-        return run_program_or_workload(file, options, of_workload, machine, seed, Host(threads, max_cycles))
+        return run_program_or_workload(file, options, of_workload, machine, seed, Host(threads, max_cycles, check_policies))
 
     answer(work, json)
 

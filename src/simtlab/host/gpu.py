@@ -48,7 +48,8 @@ class Gpu:
     one with the "fewest-lanes", or the one that is "taken".
     `printf_bytes` is the size of the buffer for what one launch prints.
     A timed launch stops with `CycleLimit` after `max_cycles` (without: it goes on), and with `Deadlock` when for `stuck_cycles`
-    (2,000,000) nothing has come any further.
+    (2,000,000) nothing has come any further. With `check_policies` simtlab's own policies are checked as those from other files
+    always are: indices, loops, writes to the machine.
     """
 
     def __init__(
@@ -63,11 +64,12 @@ class Gpu:
         push_order: str = "most-lanes",
         max_cycles: int | None = None,
         stuck_cycles: int | None = None,
+        check_policies: bool = False,
         **policies: Any,
     ):
         self.machine = None
         if machine is not None:
-            self.machine = build_machine(machine, policies, read_changes(set))
+            self.machine = build_machine(machine, policies, read_changes(set), check_policies)
             limit_cycles(self.machine, max_cycles, stuck_cycles)
         elif max_cycles is not None or stuck_cycles is not None:
             raise SimtlabError("a limit of cycles is for timed runs: name a machine, as in Gpu('caps-gtx480')")
@@ -212,7 +214,7 @@ class Stream:
         self.gpu.synchronize()
 
 
-def build_machine(machine: Any, policies: Mapping[str, Any], changes: Mapping[str, Any]) -> Machine:
+def build_machine(machine: Any, policies: Mapping[str, Any], changes: Mapping[str, Any], check_policies: bool) -> Machine:
     """A machine from a preset's name, a file, or a configuration, with policies by slot."""
     from simtlab.machine.config import MachineConfig, load
     from simtlab.machine.hooks import SLOTS
@@ -232,7 +234,7 @@ def build_machine(machine: Any, policies: Mapping[str, Any], changes: Mapping[st
             raise SimtlabError(f"{slot} = '{given}': {problem}") from None
     config = machine if isinstance(machine, MachineConfig) else load(machine)
     with _building:
-        return Machine(config.replace(changes) if changes else config, choices)
+        return Machine(config.replace(changes) if changes else config, choices, check_policies)
 
 
 def read_changes(given: Any) -> Mapping[str, Any]:

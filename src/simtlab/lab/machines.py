@@ -18,10 +18,11 @@ POLICY_EXAMPLES = "for example warp_scheduler=gto, warp_scheduler=two-level,acti
 
 @dataclass(frozen=True)
 class Host:
-    """What changes nothing that is computed or counted: host threads of a functional run, and where a timed launch is given up."""
+    """What changes nothing that is computed or counted: host threads of a functional run, when a timed launch is given up, checks."""
 
     threads: int | None = None
     max_cycles: int | None = None
+    check_policies: bool = False
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,9 @@ class MachineChoice:
     def build(self, host: Host) -> Gpu:
         """The GPU, functional or timed."""
         if self.gpu is None:
-            for name, given in (("--set", self.changes), ("--policy", self.policies), ("--max-cycles", host.max_cycles)):
+            of_machine = {"--set": self.changes, "--policy": self.policies}
+            of_machine |= {"--max-cycles": host.max_cycles, "--check-policies": host.check_policies}
+            for name, given in of_machine.items():
                 if given:
                     raise ConfigError(f"{name} is for timed runs and needs a machine: add --gpu, for example --gpu caps-gtx480")
         from simtlab.host.gpu import Gpu
@@ -48,7 +51,7 @@ class MachineChoice:
             return Gpu(threads=host.threads)
         try:
             policies: dict[str, Any] = dict(self.policies)
-            return Gpu(self.gpu, set=self.changes, threads=host.threads, max_cycles=host.max_cycles, **policies)
+            return Gpu(self.gpu, set=self.changes, **vars(host), **policies)
         except (SimtlabError, MemoryError):
             raise
         except Exception as problem:  # whatever the code of a policy outside the package can raise
