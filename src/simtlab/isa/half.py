@@ -24,6 +24,7 @@ from simtlab.isa.rounding import FORMATS
 from simtlab.isa.table import Modifiers, operation
 
 OUT_OF_BOUNDS = 0x7FF7  # of all 65,536 halves an H200 takes this one, of either sign, as out of bounds; f16 and bf16 alike
+OUT_OF_BOUNDS_NOTE = "0 where a factor is the NaN that a tensor copy leaves outside a tensor's bounds."
 
 
 @operation("add[.rn][.ftz][.sat].{f16,f16x2}", "T = T T")
@@ -46,9 +47,8 @@ def mul(lanes: Lanes, m: Modifiers, x: ir.Value, y: ir.Value) -> ir.Value:
 
 @operation("fma.rn[.ftz][.sat,.relu].{f16,f16x2}", "T = T T T")
 @operation("fma.rn[.relu].{bf16,bf16x2}", "T = T T T")
-@operation("fma.rn.oob[.relu].{f16,f16x2,bf16,bf16x2}", "T = T T T")
+@operation("fma.rn.oob[.relu].{f16,f16x2,bf16,bf16x2}", "T = T T T", note=OUT_OF_BOUNDS_NOTE)
 def fma(lanes: Lanes, m: Modifiers, x: ir.Value, y: ir.Value, z: ir.Value) -> ir.Value:
-    """`.oob`: 0 where a factor is the NaN that a tensor copy leaves outside a tensor's bounds."""
     return arithmetic(lanes, m, "fma", x, y, z)
 
 
