@@ -73,6 +73,12 @@ def test_the_fault_names_the_lowest_lane_that_is_outside(gpu, module):
         simulated(gpu, module, "vote_ballot_join", given, active)
 
 
+def test_a_timed_machine_faults_too():
+    gpu = sl.Gpu("v100")
+    with pytest.raises(sl.DeviceFault, match=r"thread \(8, 0, 0\)"):
+        simulated(gpu, gpu.load(str(recorded()["ptx"])), "syncwarp_join", *outside_cases()["most"])
+
+
 def test_a_literal_membermask_is_checked_too(gpu, module):
     given, active = outside_cases()["most"]
     assert active[0] == FULL

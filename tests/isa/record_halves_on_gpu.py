@@ -5,6 +5,7 @@
     python -m tests.isa.record_halves_on_gpu store FOLDER      # here: into tests/data/hardware
 """
 
+import ctypes
 import json
 import pickle
 import re
@@ -55,7 +56,36 @@ def run(folder: Path) -> None:
         out = np.zeros((N_FUNCTIONS, len(every)), np.uint32)
         device.run(modules["functions"], f"{type}_functions", len(every) // 256, 256, [every, out])
         found[f"functions/{type}"] = out
+    found |= run_out_of_bounds(device, modules["shapes"])
     (folder / "outputs").write_bytes(pickle.dumps({"gpu": device.name, "outputs": found}, protocol=4))
+
+
+def run_out_of_bounds(device: Device, module: ctypes.c_void_p) -> dict[str, np.ndarray]:
+    """fma.oob of every half in each place, and of all triples of edges and of those halves that it takes otherwise than fma."""
+    numbers = {shape["text"].split()[0]: shape["id"] for shape in recorded_halves.shapes()}
+    found = {}
+
+    def results(name: str, columns: list[np.ndarray]) -> np.ndarray:
+        count = len(columns[0])
+        padded = [np.resize(column, -(-count // 256) * 256) for column in columns]
+        out = np.zeros(len(padded[0]), np.uint16)
+        device.run(module, f"k{numbers[name]}", len(out) // 256, 256, [*padded, out])
+        return out[:count]
+
+    every = np.arange(1 << 16, dtype=np.uint16)
+    for type, one in (("f16", 0x3C00), ("bf16", 0x3F80)):
+        special: set[int] = set()
+        for place in range(3):
+            columns = [every if k == place else np.full_like(every, one) for k in range(3)]
+            out = results(f"fma.rn.oob.{type}", columns)
+            special |= set(np.flatnonzero(out != results(f"fma.rn.{type}", columns)).tolist())
+        found[f"out_of_bounds/{type}"] = np.array(sorted(special), np.uint16)
+        halves = np.array([*recorded_halves.EDGES[type], *sorted(special)[:4]], np.uint16)
+        triples = [np.ascontiguousarray(axis.ravel()) for axis in np.meshgrid(halves, halves, halves)]
+        found |= {f"triples/{type}/{k}": column for k, column in enumerate(triples)}
+        for name in ("fma.rn.oob", "fma.rn.oob.relu"):
+            found[f"triples/{name}.{type}"] = results(f"{name}.{type}", triples)
+    return found
 
 
 def store(folder: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 import simtlab as sl
 from simtlab.isa.build import provide
 from simtlab.isa.table import find
-from tests.isa import hardware_vectors, recorded_halves
+from tests.isa import hardware_vectors, native, recorded_halves
 from tests.isa.hardware_vectors import hardware_result, instructions, simulated_result
 from tests.isa.recorded_halves import HEADER, THREADS, atomics_recorded, recorded
 
@@ -49,6 +49,14 @@ def test_an_instruction_on_pairs_matches_the_hardware_bit_for_bit(chosen):
     assert not {text: count for text, count in wrong.items() if count}
 
 
+@pytest.mark.parametrize("type", ["f16", "bf16"])
+@pytest.mark.parametrize("name", ["fma.rn.oob", "fma.rn.oob.relu"])
+def test_a_factor_that_is_out_of_bounds_makes_the_product_and_the_sum_zero(name, type):
+    assert recorded()[f"out_of_bounds/{type}"].tolist() == [0x7FF7, 0xFFF7]
+    triples = [recorded()[f"triples/{type}/{k}"] for k in range(3)]
+    np.testing.assert_array_equal(native.run(f"{name}.{type}", triples, np.uint16), recorded()[f"triples/{name}.{type}"])
+
+
 # Atomics --------------------------------------------------------------------------------------------------------------
 
 
@@ -76,3 +84,33 @@ def test_an_atomic_leaves_and_gives_back_what_the_hardware_did(gpu, atomics, num
 @pytest.mark.parametrize("form", ["atom.global.v4.f32.add", "atom.relaxed.gpu.global.add.v4.f32", "red.global.v2.bf16x2.max.noftz"])
 def test_vector_atomics_in_the_orders_that_ptx_writes_them(form):
     assert find(form) is not None
+
+
+# CUDA's functions -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def functions(gpu):
+    return gpu.load(str(recorded()["functions_ptx"]))
+
+
+@pytest.mark.parametrize("type", ["f16x2", "bf16x2"])
+def test_comparisons_of_pairs_in_cuda_give_what_the_hardware_gave(gpu, functions, type):
+    pools = [gpu.array(recorded()[f"pool/{type}/{k}"]) for k in range(2)]
+    out, flags = gpu.zeros((N_COMPARED, COUNT), "u4"), gpu.zeros((2, COUNT), "u4")
+    functions[type](COUNT // 256, 256, [*pools, out, flags])
+    np.testing.assert_array_equal(out.numpy(), recorded()[f"compared/{type}"])
+    np.testing.assert_array_equal(flags.numpy(), recorded()[f"flags/{type}"])
+
+
+@pytest.mark.parametrize("type", ["f16x2", "bf16x2"])
+def test_functions_of_every_half_are_the_hardwares_or_its_neighbour_where_they_are_approximate(gpu, functions, type):
+    """The functions in their order in the kernel: six of exp and log, seven that are exact, tanh."""
+    every = np.arange(1 << 16, dtype=np.uint16)
+    out = gpu.zeros((N_FUNCTIONS, len(every) // 2), "u4")
+    functions[f"{type}_functions"](len(every) // 512, 256, [gpu.array(every.view(np.uint32)), out])
+    got, expected = (words.view(np.uint16).astype(int) for words in (out.numpy(), recorded()[f"functions/{type}"]))
+    assert np.abs(got - expected).max() <= 1
+    differ = (got != expected).sum(1)
+    assert (differ[:6] <= 4).all()
+    assert (differ[6:13] == 0).all()

@@ -39,3 +39,14 @@ extern "C" __global__ void half_atomics(__half *sum, __half2 *pairs)
     atomicAdd(sum, __float2half(0.5f));
     atomicAdd(&pairs[threadIdx.x % 2], __floats2half2_rn(1.0f, threadIdx.x));
 }
+
+extern "C" __global__ void half_pair_comparisons(const __half2 *a, const __half2 *b, __half2 *out, int *both)
+{
+    int i = threadIdx.x, n = blockDim.x;
+    out[i] = __hgt2(a[i], b[i]);
+    out[n + i] = __hleu2(a[i], b[i]);
+    out[2 * n + i] = __hisnan2(a[i]);
+    out[3 * n + i] = h2exp(a[i]);
+    both[i] = __hbgt2(a[i], b[i]);
+    both[n + i] = __hbneu2(a[i], b[i]);
+}

@@ -53,3 +53,14 @@ def test_atomic_sums_of_halves(gpu, half):
     half["half_atomics"](1, 16, [total, pairs])
     assert total.numpy().tolist() == [8, 0]
     assert pairs.numpy().tolist() == [[8, 56], [8, 64]]
+
+
+def test_comparisons_of_pairs(gpu, half):
+    a, b = np.random.default_rng(4).uniform(-4, 4, (2, N, 2)).astype(np.float16)
+    a[::5, 0], b[::7, 1], b[::3] = np.nan, np.nan, a[::3]
+    out, both = gpu.empty((4, N, 2), "f2"), gpu.empty((2, N), "i4")
+    half["half_pair_comparisons"](1, N, [gpu.array(a), gpu.array(b), out, both])
+    greater, at_most = a > b, ~(a > b)
+    np.testing.assert_array_equal(out[:3], [greater, at_most, np.isnan(a)])
+    np.testing.assert_array_equal(both.numpy(), [greater.all(1), (a != b).all(1)])
+    np.testing.assert_allclose(out[3], np.exp(a.astype("f4")), rtol=2**-11)

@@ -23,6 +23,9 @@ from simtlab.isa.lanes import F64, I16, I32, Lanes, vector
 from simtlab.isa.rounding import FORMATS
 from simtlab.isa.table import Modifiers, operation
 
+OUT_OF_BOUNDS = 0x7FF7  # of all 65,536 halves an H200 takes this one, of either sign, as out of bounds; f16 and bf16 alike
+OUT_OF_BOUNDS_NOTE = "0 where a factor is the NaN that a tensor copy leaves outside a tensor's bounds."
+
 
 @operation("add[.rn][.ftz][.sat].{f16,f16x2}", "T = T T")
 @operation("add[.rn].{bf16,bf16x2}", "T = T T")
@@ -44,6 +47,7 @@ def mul(lanes: Lanes, m: Modifiers, x: ir.Value, y: ir.Value) -> ir.Value:
 
 @operation("fma.rn[.ftz][.sat,.relu].{f16,f16x2}", "T = T T T")
 @operation("fma.rn[.relu].{bf16,bf16x2}", "T = T T T")
+@operation("fma.rn.oob[.relu].{f16,f16x2,bf16,bf16x2}", "T = T T T", note=OUT_OF_BOUNDS_NOTE)
 def fma(lanes: Lanes, m: Modifiers, x: ir.Value, y: ir.Value, z: ir.Value) -> ir.Value:
     return arithmetic(lanes, m, "fma", x, y, z)
 
@@ -101,9 +105,20 @@ def arithmetic(lanes: Lanes, m: Modifiers, name: str, *operands: ir.Value) -> ir
             result = rounding.saturate(lanes, result)
         if "relu" in m:
             result = rounding.rectify(lanes, result)
-        return rounded_half(lanes, m, result)
+        bits = rounded_half(lanes, m, result)
+        return unless_out_of_bounds(lanes, bits, *halves[:2]) if "oob" in m else bits
 
     return each_half(lanes, m.type, build, *operands)
+
+
+def unless_out_of_bounds(lanes: Lanes, result: ir.Value, *factors: ir.Value) -> ir.Value:
+    """+0 where a factor is the out-of-bounds NaN."""
+    b = lanes.b
+    for factor in factors:
+        magnitude = b.and_(factor, lanes.constant(I16, 0x7FFF))
+        outside = b.icmp_unsigned("==", magnitude, lanes.constant(I16, OUT_OF_BOUNDS))
+        result = b.select(outside, lanes.constant(I16, 0), result)
+    return result
 
 
 def rounded_half(lanes: Lanes, m: Modifiers, result: ir.Value) -> ir.Value:

@@ -14,6 +14,7 @@ from simtlab.isa.lanes import I16, I32, Lanes, vector
 from simtlab.isa.logic import boolean
 from simtlab.isa.table import Modifiers, operation
 
+RELU = "0 in place of a negative result."
 COMPARISONS = ((f".{{{ORDER},{UNORDERED}}}", "[.ftz]", "f16x2"), (f".{{{ORDER},{UNORDERED}}}", "", "bf16x2"))
 
 
@@ -72,11 +73,9 @@ def add(lanes: Lanes, m: Modifiers, x: ir.Value, y: ir.Value) -> ir.Value:
 
 @operation("min.{u16x2,s16x2}", "T = T T")
 @operation("max.{u16x2,s16x2}", "T = T T")
-@operation("min{.relu.s16x2,.relu.s32,.s16x2.relu,.s32.relu}", "T = T T")
-@operation("max{.relu.s16x2,.relu.s32,.s16x2.relu,.s32.relu}", "T = T T")
+@operation("min{.relu.s16x2,.relu.s32,.s16x2.relu,.s32.relu}", "T = T T", note=RELU)
+@operation("max{.relu.s16x2,.relu.s32,.s16x2.relu,.s32.relu}", "T = T T", note=RELU)
 def min_max(lanes: Lanes, m: Modifiers, x: ir.Value, y: ir.Value) -> ir.Value:
-    """`.relu`: 0 in place of a negative result."""
-
     def build(p: ir.Value, q: ir.Value) -> ir.Value:
         result = (minimum if m.opcode == "min" else maximum)(lanes, m, p, q)
         return maximum(lanes, m, result, lanes.like(result, 0)) if "relu" in m else result
