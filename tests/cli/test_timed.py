@@ -82,6 +82,12 @@ def test_json_has_every_counter_with_unit_and_meaning_and_the_same_values_as_pyt
         assert timing()["counters"][counter.name] == expected
 
 
+def test_bank_conflicts_say_that_they_are_those_of_registers():
+    counters = timing()["counters"]
+    assert [name for name in counters if "bank" in name] == ["register_bank_conflicts"]
+    assert "register bank" in counters["register_bank_conflicts"]["meaning"]
+
+
 def test_stalls_add_up_to_all_scheduler_cycles_and_come_largest_first():
     stalls = list(timing()["stalls"].values())
     assert sum(stalls) == timing()["cycles"] * 15

@@ -3,9 +3,8 @@
 import pytest
 
 from simtlab.lab.sources import policy_defaults, policy_file, policy_limits
-from simtlab.policies.load import digest_of
 from simtlab.machine.hooks import SLOTS
-from simtlab.policies.load import available, load
+from simtlab.policies.load import available, digest_of, load
 
 SHIPPED = [(slot, name) for slot in SLOTS for name in available(slot)]
 

@@ -36,7 +36,7 @@ class Experiment:
 
         for name in NO_PARAMETERS:
             if name in self.parameters:
-                raise StudyError(f"'{name}' is no parameter of a workload; it is said beside the parameters, as {NO_PARAMETERS[name]}")
+                raise StudyError(f"'{name}' is no parameter of a workload; it is said beside them, as {NO_PARAMETERS[name]}")
         refresh(find(self.workload))
         return workload(self.workload, self.size, seed=self.seed, files=self.files, **self.parameters)
 

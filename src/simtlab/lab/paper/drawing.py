@@ -46,16 +46,15 @@ def laid_out(chart: Chart, title: str) -> Any:
         axes.axhline(chart.base, color=INK, linewidth=0.8)
     axes.set_ylabel(chart.label)
     axes.set_xlabel(chart.group_label)
-    axes.set_title(title, loc="left", fontsize=10, fontweight="bold")
+    heading = axes.set_title(title, loc="left", fontsize=10, fontweight="bold")
     if len(chart.series) > 1:
         _name_series(figure, max(1, int(_width(chart) / 1.7)))
     for lines in range(2, MOST_TEXT_LINES + 1):
         figure.draw_without_rendering()
-        label, heading = axes.yaxis.label.get_window_extent(), axes._left_title.get_window_extent()
-        if label.height > axes.get_window_extent().height:
+        if axes.yaxis.label.get_window_extent().height > axes.get_window_extent().height:
             axes.set_ylabel(in_lines(chart.label, lines))
-        if heading.x1 > figure.bbox.x1:
-            axes.set_title(in_lines(title, lines), loc="left", fontsize=10, fontweight="bold")
+        if heading.get_window_extent().x1 > figure.bbox.x1:
+            heading.set_text(in_lines(title, lines))
     return figure
 
 
