@@ -80,7 +80,7 @@ def test_a_dask_worker_killed_in_mid_run_costs_a_retry_and_changes_no_result(clu
     wait_for_results(store, 1)
     kept = len(results(store))
     os.kill(first.pid, signal.SIGKILL)
-    out, err = running.communicate(timeout=120)
+    out, err = running.communicate(timeout=600)
     assert running.returncode == 0, err
     assert kept < 8
     assert simtlab("sweep", path, "--store", tmp_path / "undisturbed.sqlite").returncode == 0
@@ -210,7 +210,7 @@ def test_slurm_jobs_are_submitted_and_cancelled(study, store, tmp_path):
     settings = {"DASK_JOBQUEUE__SLURM__CORES": "1", "DASK_JOBQUEUE__SLURM__MEMORY": "2GB", "DASK_JOBQUEUE__SLURM__INTERFACE": "lo"}
     environment = {**ENVIRONMENT, **settings, "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}"}
     running = start("sweep", study(2), "--store", store, "--dask", "slurm", "--processes", 1, env=environment, cwd=tmp_path)
-    out, err = running.communicate(timeout=120)
+    out, err = running.communicate(timeout=600)
     assert running.returncode == 0, err
     assert "2 run and stored" in out
     job = int((commands / "job").read_text())

@@ -213,7 +213,7 @@ def test_ctrl_c_once_finishes_what_runs_and_stores_it(study, store):
     running = start("sweep", path, "--store", store, "--processes", 1, start_new_session=True)
     wait_for_results(store, 1)
     os.killpg(running.pid, signal.SIGINT)  # as a terminal does it
-    out, err = running.communicate(timeout=60)
+    out, err = running.communicate(timeout=300)
     assert running.returncode == 130
     assert "finishing the 1 under way; Ctrl-C again stops now" in err
     assert "stopped by Ctrl-C" in out
@@ -233,8 +233,7 @@ def started_long_run(study, store: Path, tmp_path: Path) -> subprocess.Popen:
 def test_ctrl_c_twice_stops_now(study, store, tmp_path):
     running = started_long_run(study, store, tmp_path)
     running.send_signal(signal.SIGINT)
-    said = running.stderr.readline() + running.stderr.readline()  # the plan, and what Ctrl-C does
-    assert "finishing the 1 under way; Ctrl-C again stops now" in said
+    assert "finishing the 1 under way; Ctrl-C again stops now\n" in running.stderr
     assert running.poll() is None
     running.send_signal(signal.SIGINT)
     assert running.wait(60) == 130
@@ -245,7 +244,7 @@ def test_ctrl_c_twice_stops_now(study, store, tmp_path):
 def test_two_sweeps_on_one_store_both_finish(study, store, tmp_path):
     path = study(6)
     running = [start("sweep", path, "--store", store, "--processes", 1) for _ in range(2)]
-    answers = [process.communicate(timeout=120) for process in running]
+    answers = [process.communicate(timeout=600) for process in running]
     assert [process.returncode for process in running] == [0, 0], answers
     assert simtlab("sweep", path, "--store", tmp_path / "alone.sqlite").returncode == 0
     assert everything(store) == everything(tmp_path / "alone.sqlite")
