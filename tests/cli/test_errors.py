@@ -172,3 +172,25 @@ def test_an_unknown_option_and_an_unknown_command_exit_2():
         result = invoke(*arguments)
         assert result.exit_code == 2
         assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("data['nothing']", "KeyError: 'nothing'"),
+        ("sys.exit('enough')", "it called sys.exit('enough')"),
+        ("int.from_bytes(launcher)", "TypeError: "),
+    ],
+)
+def test_a_mistake_in_a_workload_is_told_with_its_file_and_line(write, tmp_path, code, words):
+    write("kernel.cu", '__global__ void k(int *x) { *x = 1; }\n')
+    definition = write("workload.py", "import sys\n\nNAME, SUITE, CATEGORY, SIZES = 'MINE', 'test', 'regular', {'tiny': {}}\n\n\n"
+                       "def inputs(*, seed=0):\n    return {}\n\n\n" f"def run(launcher, data):\n    {code}\n\n\n"
+                       "def reference(data):\n    return {}\n")  # fmt: skip
+    assert refused(2, "run", tmp_path, "--size", "tiny").startswith(f"error: {definition}:11: {words}")
+
+
+def test_a_mistake_of_simtlabs_own_keeps_its_traceback(monkeypatch):
+    monkeypatch.setattr("simtlab.cli.machine_lists.gpu_row", None)
+    with pytest.raises(TypeError):
+        invoke("list", "gpus")

@@ -82,10 +82,27 @@ def test_json_has_every_counter_with_unit_and_meaning_and_the_same_values_as_pyt
         assert timing()["counters"][counter.name] == expected
 
 
+def test_bank_conflicts_say_that_they_are_those_of_registers():
+    counters = timing()["counters"]
+    assert [name for name in counters if "bank" in name] == ["register_bank_conflicts"]
+    assert "register bank" in counters["register_bank_conflicts"]["meaning"]
+
+
 def test_stalls_add_up_to_all_scheduler_cycles_and_come_largest_first():
     stalls = list(timing()["stalls"].values())
     assert sum(stalls) == timing()["cycles"] * 15
     assert stalls == sorted(stalls, reverse=True)
+
+
+def test_stalls_by_scheduler_name_each_cause_as_python_counts_it():
+    run = launched(sl.Gpu("caps-gtx480")).timing
+    causes = list(run.stalls)
+    assert [(row["core"], row["scheduler"]) for row in timing()["stalls_by_scheduler"]] == [(core, 0) for core in range(15)]
+    for row in timing()["stalls_by_scheduler"]:
+        counted = run.stalls_by_scheduler[row["core"], row["scheduler"]]
+        assert row["stalls"] == {cause: count for cause, count in zip(causes, counted.tolist(), strict=True) if count}
+    for cause in causes:
+        assert sum(row["stalls"].get(cause, 0) for row in timing()["stalls_by_scheduler"]) == timing()["stalls"][cause]
 
 
 def test_stalls_by_line_name_the_source_and_hold_all_that_an_instruction_waited_for():
@@ -202,6 +219,28 @@ def test_list_gpus():
     assert (rows["caps-gtx480"]["cores"], rows["caps-gtx480"]["l1d_bytes"]) == (15, 16384)
     lines = invoke("list", "gpus").stdout.splitlines()
     assert lines[1].split() == ["caps-gtx480", "15", "1400", "48", "1", "16", "48", "768", "6", "×", "GDDR5", "177.4"]
+
+
+def test_list_gpus_says_where_a_launch_divides_l1_and_shared_memory():
+    rows = {row["name"]: row for row in json.loads(invoke("list", "gpus", "--json").stdout)["gpus"]}
+    assert (rows["h200"]["l1d_bytes"], rows["h200"]["shared_bytes"]) == (262144, 233472)
+    assert rows["h200"]["splits"][0] == [262144, 0]
+    assert rows["caps-gtx480"]["splits"] == []
+    lines = invoke("list", "gpus").stdout.splitlines()
+    h200 = next(line.split() for line in lines if line.startswith("h200 "))
+    assert h200[5:7] == ["≤256", "≤228"]
+    told = next(line for line in lines if line.startswith("h200: "))
+    assert "each launch divides it by the shared memory its CTAs want, 256 and 0 KB to 28 and 228 KB" in told
+
+
+@pytest.mark.parametrize(("shared", "parts"), [(0, (262144, 0)), (100_000, (61440, 200704))])
+def test_a_run_says_how_it_divided_l1_and_shared_memory(shared, parts):
+    arguments = [*LAUNCH, "--gpu", "h200", "--shared", shared]
+    (row,) = answered(*arguments)["timing"]["occupancy"]
+    assert (row["l1_bytes"], row["shared_bytes"]) == parts
+    line = next(line for line in invoke(*arguments).stdout.splitlines() if line.startswith("divided "))
+    assert line.split(maxsplit=1)[1] == f"{parts[0] // 1024} KB of L1, {parts[1] // 1024} KB of shared memory a core"
+    assert "divided" not in invoke(*TIMED).stdout  # a machine whose parts are fixed
 
 
 def test_list_policies():
@@ -390,10 +429,14 @@ def test_a_limit_of_cycles_shows_who_waits_and_what_was_counted(tmp_path):
     source.write_text(ENDLESS)
     result = invoke("run", source, *SPIN, "--max-cycles", 3000)
     assert result.exit_code == FAULT
-    assert "is not done after 3000 cycles" in result.stdout
-    assert "core 0: warps 0 " in result.stdout
-    assert "until then:" in result.stdout
-    found = json.loads(invoke("run", source, *SPIN, "--max-cycles", 3000, "--json").stdout)
+    assert result.stderr.startswith("error: kernel '")
+    assert "is not done after 3000 cycles" in result.stderr
+    assert "core 0: warps 0 " in result.stderr
+    assert result.stdout.startswith("stopped at the limit of cycles; until then:\nkernel")
+    assert "scheduler cycles" in result.stdout
+    result = invoke("run", source, *SPIN, "--max-cycles", 3000, "--json")
+    assert result.stderr.startswith("error: kernel '")
+    found = json.loads(result.stdout)
     assert found["error"].startswith("kernel '")
     assert found["timing"]["cycles"] == 3000
     assert sum(found["timing"]["stalls_by_scheduler"][0]["stalls"].values()) == 3000

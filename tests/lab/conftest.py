@@ -3,12 +3,14 @@
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from simtlab.lab.store.results import Result, results
+from simtlab.lab.store.result import Result
+from simtlab.lab.store.results import results
 from simtlab.lab.sweep.sweep import Sweep
 
 ROOT = Path(__file__).parents[2]
@@ -28,6 +30,9 @@ extern "C" __global__ void steps(const int *x, int *y, int n, int rounds)
 """
 DEFINITION = '''
 """Steps: a chain of additions of what lies in an array."""
+import os
+from pathlib import Path
+
 import numpy as np
 
 NAME = "STEPS"
@@ -43,6 +48,8 @@ def inputs(*, n, rounds, wrong, seed=0):
 def run(launcher, data):
     n = len(data["x"])
     x, y = launcher.array(data["x"]), launcher.zeros(n, "i4")
+    if os.environ.get("STEPS_BEGUN"):
+        Path(os.environ["STEPS_BEGUN"]).touch()
     launcher.launch("steps", n // 32, 32, [x, y, np.int32(n), np.int32(data["rounds"])])
     return {"y": y.numpy()}
 
@@ -127,9 +134,26 @@ def start(*arguments: object, **options) -> subprocess.Popen:
     return subprocess.Popen([*PROGRAM, *map(str, arguments)], **{"env": ENVIRONMENT, **pipes, **options})
 
 
+def marking(mark: Path) -> dict[str, str]:
+    """An environment in which the program makes this file as it begins to run."""
+    return {**ENVIRONMENT, "STEPS_BEGUN": str(mark)}
+
+
+def wait_until(there: Callable[[], bool], what: str, seconds: float = 300) -> None:
+    """Look until something is so, however busy the machine is."""
+    until = time.monotonic() + seconds
+    while not there():
+        assert time.monotonic() < until, f"waited {seconds} seconds in vain until {what}"
+        time.sleep(0.05)
+
+
+def wait_for_results(store: Path, count: int) -> None:
+    wait_until(lambda: store.exists() and len(results(store)) >= count, f"{count} results are stored")
+
+
 def everything(store: Path) -> dict[str, tuple]:
     """All of a store that must not depend on how its results came about: counters, tables, machines, choices."""
-    found = results(store)
+    found = results(store, versions="all")
     return {result.key: (contents(result), tables(found, result.key)) for result in found}
 
 

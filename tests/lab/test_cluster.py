@@ -20,7 +20,7 @@ from simtlab.lab.sweep.parcel import pack_parcel, unpack_parcel
 from simtlab.lab.sweep.task import Task
 from simtlab.policies.choice import PolicyChoice
 from simtlab.storage import PACKAGE
-from tests.lab.conftest import ENVIRONMENT, everything, simtlab, start
+from tests.lab.conftest import ENVIRONMENT, everything, marking, simtlab, start, wait_for_results, wait_until
 
 pytest.importorskip("distributed", reason="Dask is an extra: pip install 'simtlab[dask]'")
 QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
@@ -31,6 +31,7 @@ class LoopbackCluster:
 
     def __init__(self, folder: Path):
         self.folder, self.file, self.workers = folder, folder / "scheduler.json", []
+        self.begun = folder / "begun"  # there when a worker has begun a run
         self.scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
                                      "--scheduler-file", self.file)  # fmt: skip
         self.address = json.loads(self._appears(self.file).read_text())["address"]
@@ -45,16 +46,19 @@ class LoopbackCluster:
         return worker
 
     def _start(self, *arguments, cwd=None, package: Path = PACKAGE) -> subprocess.Popen:
-        environment = {**ENVIRONMENT, "PYTHONPATH": str(package.parent)}
+        environment = {**marking(self.begun), "PYTHONPATH": str(package.parent)}
         return subprocess.Popen([sys.executable, "-m", "dask", *map(str, arguments)], env=environment, cwd=cwd, **QUIET)
+
+    def wait_for_workers(self, count: int) -> None:
+        from distributed import Client
+
+        with Client(self.address, set_as_default=False) as client:
+            client.wait_for_workers(count, timeout=300)
 
     @staticmethod
     def _appears(file: Path) -> Path:
-        for _ in range(300):
-            if file.exists() and file.stat().st_size:
-                return file
-            time.sleep(0.1)
-        raise AssertionError(f"{file} did not appear")
+        wait_until(lambda: file.exists() and file.stat().st_size > 0, f"{file} appears")
+        return file
 
     def close(self) -> None:
         for process in [*self.workers, self.scheduler]:
@@ -76,7 +80,7 @@ def test_a_dask_worker_killed_in_mid_run_costs_a_retry_and_changes_no_result(clu
     wait_for_results(store, 1)
     kept = len(results(store))
     os.kill(first.pid, signal.SIGKILL)
-    out, err = running.communicate(timeout=120)
+    out, err = running.communicate(timeout=600)
     assert running.returncode == 0, err
     assert kept < 8
     assert simtlab("sweep", path, "--store", tmp_path / "undisturbed.sqlite").returncode == 0
@@ -107,7 +111,7 @@ def test_a_worker_with_another_simtlab_is_refused_before_anything_runs(cluster, 
     issue = other / "machine" / "core" / "issue.py"
     issue.write_text(issue.read_text() + "\n# another version\n")
     cluster.add_worker(other)
-    time.sleep(3)
+    cluster.wait_for_workers(1)
     done = simtlab("sweep", study(1), "--store", store, "--dask", cluster.address)
     assert done.returncode == 2
     assert "has another simtlab (its sources' digest is" in done.stderr
@@ -120,19 +124,36 @@ def test_a_scheduler_that_is_not_there_or_goes_away_is_told(cluster, study, stor
     assert "error: there is no Dask scheduler at tcp://127.0.0.1:9" in done.stderr
     cluster.add_worker()
     running = start("sweep", study(1, "small", "parameters.rounds = 3000000"), "--store", store, "--dask", cluster.address)
-    time.sleep(8)
+    wait_until(cluster.begun.exists, "a worker begins the run")
     cluster.scheduler.kill()
-    _, err = running.communicate(timeout=90)
+    _, err = running.communicate(timeout=300)
     assert running.returncode == 2
     assert "is gone; every result so far is stored" in err
 
 
-def wait_for_results(store: Path, count: int) -> None:
-    for _ in range(900):
-        time.sleep(0.1)
-        if store.exists() and len(results(store)) >= count:
-            return
-    raise AssertionError(f"no {count} results in time")
+def test_a_cluster_without_workers_is_told_at_once_and_waited_for(cluster, study, store):
+    running = start("sweep", study(1), "--store", store, "--dask", cluster.address)
+    lines = [running.stderr.readline()]
+    told = time.monotonic()
+    lines.append(running.stderr.readline())
+    waited = time.monotonic() - told
+    assert f"waiting for a worker: the Dask cluster at {cluster.address} has none yet (start some with `dask worker" in lines[1]
+    assert waited < 30  # a second or two on a machine that is not busy
+    assert "0 of 1 done, still waiting for a worker" in running.stderr.readline()
+    cluster.add_worker()
+    out, err = running.communicate(timeout=300)
+    assert running.returncode == 0, err
+    assert "a worker is there: going on" in err
+    assert "1 run and stored" in out
+
+
+def test_ctrl_c_while_there_are_no_workers_stops_at_once(cluster, study, store):
+    running = start("sweep", study(1), "--store", store, "--dask", cluster.address)
+    running.stderr.readline()
+    assert "waiting for a worker" in running.stderr.readline()
+    running.send_signal(signal.SIGINT)
+    assert running.wait(60) == 130
+    running.communicate()
 
 
 # Parcels --------------------------------------------------------------------------------------------------------------
@@ -189,15 +210,11 @@ def test_slurm_jobs_are_submitted_and_cancelled(study, store, tmp_path):
     settings = {"DASK_JOBQUEUE__SLURM__CORES": "1", "DASK_JOBQUEUE__SLURM__MEMORY": "2GB", "DASK_JOBQUEUE__SLURM__INTERFACE": "lo"}
     environment = {**ENVIRONMENT, **settings, "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}"}
     running = start("sweep", study(2), "--store", store, "--dask", "slurm", "--processes", 1, env=environment, cwd=tmp_path)
-    out, err = running.communicate(timeout=120)
+    out, err = running.communicate(timeout=600)
     assert running.returncode == 0, err
     assert "2 run and stored" in out
     job = int((commands / "job").read_text())
-    for _ in range(100):
-        if not Path(f"/proc/{job}").exists():
-            return
-        time.sleep(0.1)
-    raise AssertionError("the job goes on after the sweep")
+    wait_until(lambda: not Path(f"/proc/{job}").exists(), "the job ends with the sweep")
 
 
 def test_a_slurm_job_without_a_size_is_told(study, store, tmp_path):

@@ -8,11 +8,14 @@ from pathlib import Path
 import pytest
 
 import simtlab as sl
+from simtlab.lab import ingredients
 from simtlab.lab.record import Record
 from simtlab.lab.store.results import results
 from simtlab.lab.store.store import Store
 from simtlab.lab.sweep.loop import Loop
+from simtlab.lab.sweep.plan import make_plan
 from simtlab.lab.sweep.pool import Pool, usual_processes
+from simtlab.lab.sweep.study import read_study
 from simtlab.lab.sweep.task import Outcome, Task, Watch
 from simtlab.workloads.loading import workloads
 from tests.lab.test_store import record
@@ -82,6 +85,21 @@ def test_two_processes_are_at_least_1_7_times_as_fast_as_one(two_hundred):
     assert two_hundred[1][0].wall_seconds > 1.7 * two_hundred[2][0].wall_seconds
 
 
+def test_planning_ten_thousand_experiments_takes_seconds_and_reads_each_program_once(store, tmp_path, monkeypatch):
+    study = tmp_path / "study.toml"
+    study.write_text(f'workloads = ["BFS", "MM"]\nsize = "tiny"\ngpu = "caps-gtx480"\nseed = {list(range(313))}\n'
+                     f'[policies]\nwarp_scheduler = ["lrr", "gto"]\n[set]\nl1d.mshr_entries = {list(range(1, 9))}\n')  # fmt: skip
+    read = []
+    monkeypatch.setattr(ingredients, "workload_digest", lambda folder: read.append(folder.name) or "digest")
+    begin = time.process_time()
+    with Store(store) as opened:
+        plan = make_plan(read_study(study), opened)
+    assert time.process_time() - begin < 5
+    assert plan.total == plan.missing == 10016
+    assert sorted(set(read)) == ["bfs", "mm"]
+    assert len(read) <= 8  # the program and its import, in the look that checks and in the one that plans
+
+
 class Instant:
     """Workers that need no time: every experiment has the same result under its own key."""
 
@@ -89,6 +107,9 @@ class Instant:
 
     def __init__(self, pattern: Record):
         self.pattern, self.waiting = pattern, []
+
+    def waiting_for(self) -> str:
+        return ""
 
     def start(self, task: Task) -> None:
         self.waiting.append(task)

@@ -5,13 +5,19 @@ from pathlib import Path
 
 import pytest
 
+from simtlab.cli.sweep import SweepAnswer
 from simtlab.lab.errors import StudyError
 from simtlab.lab.paper.charts import Chart, normalised, speedups
-from simtlab.lab.paper.drawing import draw
+from simtlab.lab.paper.drawing import STYLE, draw, in_lines, laid_out
 from simtlab.lab.paper.report import _value_table
 from simtlab.lab.paper.study import load_study, studies
 from simtlab.lab.papers import schedulers
-from simtlab.lab.store.results import Result, results
+from simtlab.lab.store.result import Result
+from simtlab.lab.store.results import results
+from simtlab.lab.store.store import Store
+from simtlab.lab.sweep.loop import Summary
+from simtlab.lab.sweep.plan import Plan
+from tests.cli.conftest import refused
 from tests.lab.conftest import simtlab
 
 STUDY = '''
@@ -161,6 +167,60 @@ def test_every_kind_of_chart_is_drawn_the_same_each_time(kind, tmp_path):
     assert first == second
     assert first[0].startswith(b"<?xml")
     assert first[1].startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("name", studies())
+def test_no_text_of_a_figure_goes_beyond_its_edges(name):
+    """Labels longer than their side are broken into lines; Figure 10's of CAPS was cut off."""
+    from matplotlib import pyplot, rc_context
+
+    study = load_study(name)
+    with rc_context(STYLE):
+        for figure in study.figures:
+            drawn = laid_out(figure.chart([]), f"{figure.title}, {study.gpu}")
+            drawn.draw_without_rendering()
+            axes = drawn.axes[0]
+            for text in (axes.yaxis.label, axes.xaxis.label, axes._left_title, *drawn.legends):
+                box = text.get_window_extent()
+                inside = box.x0 >= 0 and box.y0 >= 0 and box.x1 <= drawn.bbox.x1 and box.y1 <= drawn.bbox.y1
+                assert inside or not box.width, f"{figure.name}: {text}"
+            pyplot.close(drawn)
+
+
+def test_a_text_is_broken_between_words_into_lines_of_about_one_length():
+    assert in_lines("IPC over two-level without prefetching", 2) == "IPC over two-level\nwithout prefetching"
+    assert in_lines("cycles", 3) == "cycles"
+
+
+MISTAKES = {  # what is changed in the study's file, what is said, and on which line if that can be known
+    "in the file itself": ("ROUNDS, SCHEDULERS =", "x + 1\nROUNDS, SCHEDULERS =", "NameError: name 'x' is not defined", 8),
+    "in its syntax": ("def runs(setting):", "def runs(setting)", "SyntaxError: expected ':'", 11),
+    "in its runs": ("setting.gpu, set", "setting.gpus, set", "AttributeError: 'Setting' object has no attribute 'gpus'", 12),
+    "in its chart": ("for k in ROUNDS]", "for k in ROUND]", "NameError: name 'ROUND' is not defined", 18),
+    "an exit": ("ROUNDS, SCHEDULERS =", "raise SystemExit(3)\nROUNDS, SCHEDULERS =", "it called sys.exit(3)", 8),
+    "no list of runs": ("return [Sweep(", "return (Sweep(", "figure fig1: its runs must be a list of Sweep", None),
+    "no chart": ("return Chart(", "Chart(", "figure fig1: its chart must be a Chart, and is None", None),
+    "too few values": ("return Chart(groups, values", "return Chart([*groups, 'x'], values", "has 2 values for 3 groups", None),
+    "another kind": ('kind="lines"', 'kind="line"', "the chart's kind is 'line'; it must be one of bars, stacked, lines", None),
+    "a mean of nothing": ('means={"mean": groups}', 'means={"mean": ["a"]}', "a mean is over 'a', which is no group", None),
+    "no figures": ('"How long do <rounds> take?", [', '"How long?", [3, ', "figures must be simtlab.lab.paper.study.Figure", None),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_in_a_studys_file_is_told_in_a_sentence_with_its_line(mine, store, tmp_path, mistake, monkeypatch):
+    """In this process, with results that need no runs."""
+    before, after, words, line = MISTAKES[mistake]
+    assert before in STUDY
+    text = STUDY.replace(before, after, 1)
+    mine.write_text(text.replace("SCHEDULERS})]", "SCHEDULERS}))") if mistake == "no list of runs" else text)
+    swept = SweepAnswer(Plan(4, 4, None), Summary(stored_before=4), store)
+    monkeypatch.setattr("simtlab.cli.paper.carry_out", lambda runs, place: (list(runs.experiments()), swept)[1])
+    Store(store).close()
+    said = refused(2, "paper", mine, "--store", store, "--out", tmp_path / "out")
+    assert words in said
+    assert line is None or f"error: {mine}:{line}: " in said
+    assert said.count("\n") == 1
 
 
 def fake(workload: str, scheduler: str, ipc: float) -> Result:

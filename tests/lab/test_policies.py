@@ -4,7 +4,7 @@ import pytest
 
 from simtlab.lab.sources import policy_defaults, policy_file, policy_limits
 from simtlab.machine.hooks import SLOTS
-from simtlab.policies.load import available, load
+from simtlab.policies.load import available, digest_of, load
 
 SHIPPED = [(slot, name) for slot in SLOTS for name in available(slot)]
 
@@ -15,3 +15,9 @@ def test_parameters_and_limits_are_plain(slot, name):
     module = load(slot, name).module
     assert policy_defaults(path) == getattr(module, "parameters", {})
     assert policy_limits(path) == getattr(module, "limits", {})
+
+
+def test_a_folder_named_like_a_file_beside_a_policy_does_not_matter(policy):
+    before = digest_of(policy)
+    (policy.parent / "folder.py").mkdir()
+    assert digest_of(policy) == before

@@ -62,6 +62,21 @@ def test_a_condition_on_nothing_is_refused(filled):
         sl.results(filled, ["workload"])
 
 
+@pytest.mark.parametrize("condition", ["ipc>>3", "ipc=>3", "ipc==3", "ipc>", "ipc!>3", "=3", "ipc", ">3", "ipc <> 3"])
+def test_what_is_no_condition_is_refused_with_what_one_looks_like(filled, condition):
+    with pytest.raises(StudyError) as caught:
+        sl.results(filled).where(condition)
+    assert f"bad condition '{condition}': it must be a name, a comparison (<=, >=, !=, =, <, >) and a value" in str(caught.value)
+    assert "for example workload=BFS or ipc>=2" in str(caught.value)
+
+
+def test_a_number_is_not_compared_with_a_text(filled):
+    with pytest.raises(StudyError, match="bad condition 'ipc>fast': ipc is a number, and 'fast' is none; for example ipc>2"):
+        list(sl.results(filled, ["ipc>fast"]))
+    assert [result.key for result in sl.results(filled, ["finished>2025"])] == ["aa11", "ab22", "bc33"]
+    assert "bad condition 'l1d.ways=many'" in refused(2, "results", "--store", filled, "--where", "l1d.ways=many")
+
+
 def test_a_table_for_pandas_has_choices_counters_and_origin(filled):
     table = sl.results(filled).to_pandas()
     assert list(table["key"]) == ["aa11", "ab22", "bc33"]

@@ -119,6 +119,24 @@ def test_a_store_that_is_just_being_made_has_no_results(store):
     assert list(results(store)) == []
 
 
+def test_results_of_the_first_version_are_all_the_latest_until_a_sweep_asks_again(store, monkeypatch):
+    """They do not say which code of a policy made them: the one stored last counts."""
+    monkeypatch.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:1])
+    with Store(store) as opened:
+        columns = [row[1] for row in opened.rows("PRAGMA table_info(results)") if row[1] != "id"]
+        opened.connection.execute("INSERT INTO machines VALUES ('m', 'gpu', '{}')")
+        values = {**dict.fromkeys(columns, "{}"), "occupancy": "[]", "machine": "m"}
+        values["inputs"] = '{"parameters": {}, "seed": 0, "files": {}}'
+        insert = f"INSERT INTO results ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
+        for key in ("a1", "a2"):
+            opened.connection.execute(insert, [*{**values, "key": key}.values()])
+    monkeypatch.undo()
+    assert [result.key for result in results(store)] == ["a2"]
+    with Store(store) as opened:
+        opened.ask(["a1"])
+    assert [result.key for result in results(store)] == ["a1"]
+
+
 def test_a_migration_that_fails_leaves_the_old_store(store, monkeypatch):
     with Store(store) as opened:
         opened.add(record("a1"))
@@ -167,6 +185,7 @@ def test_there_is_no_store_to_read(store):
 
 def filled(store: Path, count: int) -> None:
     with Store(store) as opened:
+        opened.connection.execute("PRAGMA synchronous = OFF")  # nothing here is about power cuts
         for k in range(count):
             opened.add(record(f"{k:04}", tables={"launches": os.urandom(500)}))
         opened.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

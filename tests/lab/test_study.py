@@ -96,6 +96,8 @@ def test_a_large_sweep_is_never_held_as_a_whole():
         (('size = "small"', 'zip = [["l1d.ways", "warp_scheduler"]]'), "l1d.ways has 2, warp_scheduler has 3"),
         (('"small"', "[1]"), "size is 1; it must be a text"),
         (("[policies]", "[policies"), "study.toml"),
+        (("[policies]", "[parameters]\nseed = 1\n[policies]"), "'seed' is no parameter of a workload; it is said beside"),
+        (("[4, 8]", "[1979-05-27]"), "l1d.ways is 1979-05-27, a date or a time"),
     ],
     ids=lambda value: str(value)[:40],
 )  # fmt: skip

@@ -17,6 +17,8 @@ from simtlab.workloads.loading import find
 if TYPE_CHECKING:
     from simtlab.workloads.frame import Workload
 
+NO_PARAMETERS = {"name": 'workloads = "BFS"', "size": 'size = "small"', "seed": "seed = 1", "files": 'input.graph = "road.gr"'}
+
 
 @dataclass(frozen=True)
 class Experiment:
@@ -32,6 +34,9 @@ class Experiment:
     def program(self) -> Workload:
         from simtlab.workloads.frame import workload
 
+        for name in NO_PARAMETERS:
+            if name in self.parameters:
+                raise StudyError(f"'{name}' is no parameter of a workload; it is said beside them, as {NO_PARAMETERS[name]}")
         refresh(find(self.workload))
         return workload(self.workload, self.size, seed=self.seed, files=self.files, **self.parameters)
 

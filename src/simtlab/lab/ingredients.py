@@ -112,8 +112,8 @@ def file_digest(path: str) -> str:
     """The digest of an input file, whatever its name."""
     try:
         return digest_of_files([("input", Path(path))])
-    except OSError as error:
-        raise StudyError(f"cannot read {path}: {error.strerror}") from None
+    except (OSError, ValueError) as error:
+        raise StudyError(f"cannot read {path!r}: {getattr(error, 'strerror', None) or error}") from None
 
 
 # Machines and policies ------------------------------------------------------------------------------------------------

@@ -46,23 +46,36 @@ def laid_out(chart: Chart, title: str) -> Any:
         axes.axhline(chart.base, color=INK, linewidth=0.8)
     axes.set_ylabel(chart.label)
     axes.set_xlabel(chart.group_label)
-    axes.set_title(title, loc="left", fontsize=10, fontweight="bold")
+    heading = axes.set_title(title, loc="left", fontsize=10, fontweight="bold")
     if len(chart.series) > 1:
-        figure.legend(loc="outside lower center", ncols=max(1, int(_width(chart) / 1.7)))
+        _name_series(figure, max(1, int(_width(chart) / 1.7)))
     for lines in range(2, MOST_TEXT_LINES + 1):
         figure.draw_without_rendering()
-        label, heading = axes.yaxis.label.get_window_extent(), axes._left_title.get_window_extent()
-        if label.height > axes.get_window_extent().height:
+        if axes.yaxis.label.get_window_extent().height > axes.get_window_extent().height:
             axes.set_ylabel(in_lines(chart.label, lines))
-        if heading.x1 > figure.bbox.x1:
-            axes.set_title(in_lines(title, lines), loc="left", fontsize=10, fontweight="bold")
+        if heading.get_window_extent().x1 > figure.bbox.x1:
+            heading.set_text(in_lines(title, lines))
     return figure
+
+
+def _name_series(figure: Any, most_columns: int) -> None:
+    """A legend with as many names beside one another as fit."""
+    for columns in range(most_columns, 0, -1):
+        legend = figure.legend(loc="outside lower center", ncols=columns)
+        figure.draw_without_rendering()
+        if columns == 1 or legend.get_window_extent().width <= figure.bbox.width:
+            return
+        legend.remove()
 
 
 def in_lines(text: str, lines: int) -> str:
     """A text in so many lines of about the same length, broken between words."""
     narrowest = range(-(-len(text) // lines), len(text) + 1)
-    return next(("\n".join(found) for width in narrowest if len(found := wrap(text, width)) <= lines), text)
+    return next(("\n".join(found) for width in narrowest if len(found := _broken(text, width)) <= lines), text)
+
+
+def _broken(text: str, width: int) -> list[str]:
+    return wrap(text, width, break_long_words=False, break_on_hyphens=False)
 
 
 def _width(chart: Chart) -> float:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date, time
 from math import prod
 from os import PathLike
 from pathlib import Path
@@ -139,6 +140,8 @@ def values_of(name: str, value: Axis) -> list[Any]:
     for one in found:
         if name == "seed" and (not isinstance(one, int) or isinstance(one, bool) or one < 0):
             raise StudyError(f"seed is {one!r}; it must be a whole number, at least 0")
+        if isinstance(one, date | time):
+            raise StudyError(f"{name} is {one}, a date or a time; it must be a number, a text, true or false, or a list of them")
         if _is_text(name) and not isinstance(one, str):
             raise StudyError(f"{name} is {one!r}; it must be a text")
     return found
