@@ -121,7 +121,8 @@ def test_launches_side_by_side_see_what_the_other_allocates():
     """
     gpu = sl.Gpu("caps-gtx480")
     module = gpu.compile(source)
-    pointers, counts = gpu.zeros(100, "u8"), [gpu.zeros(32, "i4") for _ in range(8)]
+    counts = [gpu.zeros(32, "i4") for _ in range(400)][:8]  # so that the table of allocations is a large piece of memory
+    pointers = gpu.zeros(100, "u8")
     module["grow"](1, 1, [pointers], stream=gpu.stream())
     for a, b in zip(counts[::2], counts[1::2], strict=True):
         module["watch"](1, 32, [a, b, 400], stream=gpu.stream())
