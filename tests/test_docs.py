@@ -16,12 +16,14 @@ def blocks(page: str) -> list[tuple[str, str]]:
     return re.findall(r"```python\n(.*?)```\n(?:```\n(.*?)```)?", text, re.DOTALL)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/host-api.md"])
-def test_the_first_block_prints_what_the_page_says(page):
-    code, expected = blocks(page)[0]
+@pytest.mark.parametrize(
+    ("page", "number"), [("README.md", 0), *(("docs/host-api.md", number) for number in range(len(blocks("docs/host-api.md"))))]
+)
+def test_a_block_prints_what_the_page_says(page, number):
+    code, expected = blocks(page)[number]
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
-        exec(compile(code, page, "exec"), {})
+        exec(compile(code, f"{page}, block {number}", "exec"), {})
     assert out.getvalue() == expected
 
 

@@ -48,7 +48,8 @@ def steps(order: str, data1: list[int], data2: list[int], n: int = 1) -> list[tu
 def walk(gpu: sl.Gpu, kernel: str, lanes: int, arguments: list) -> list[tuple[str, str]]:
     """Every block that begins, with its lanes, and the stack at that time. One warp, one instruction at a time."""
     program = gpu.load(kernel)["k"].program
-    launch, *kept = prepare(gpu, program, (1, 1, 1), (lanes, 1, 1), 0, pack(program, arguments))
+    launch, *kept = prepare(gpu, program, (1, 1, 1), (lanes, 1, 1), 0, pack(program, arguments, gpu.memory))
+    gpu.memory.show_to(launch[0])
     slot, worker = Slot(launch), Worker(program)
     start(launch[0], slot.record[0], 0)
     warp = slot.record[0].warps[0]

@@ -181,7 +181,7 @@ def test_a_freed_image_is_a_fault(gpu, kernels):
     texture = gpu.texture(table)
     table.free()
     with pytest.raises(sl.DeviceFault, match="is no texture"):
-        kernels["gather"](1, 32, [texture, gpu.zeros(4, np.int32), gpu.zeros(4), 4])
+        kernels["gather"](1, 32, [texture.handle, gpu.zeros(4, np.int32), gpu.zeros(4), 4])
 
 
 def test_an_image_of_another_geometry_is_a_fault(gpu, kernels):

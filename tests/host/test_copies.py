@@ -74,7 +74,8 @@ def test_arrays_without_axes(gpu):
 
 
 def test_python_objects_are_refused(gpu):
-    with pytest.raises(sl.SimtlabError, match=r"^Python objects cannot lie in device memory; give the array a dtype, such as 'f4'$"):
+    sentence = r"^Python objects cannot lie in device memory; give the array a dtype, such as 'f4'$"
+    with pytest.raises(sl.SimtlabError, match=sentence):
         gpu.array([None, 1])
 
 

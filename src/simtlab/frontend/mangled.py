@@ -197,7 +197,7 @@ class _Reader:
             else:
                 scope = name.readable + "::" if name.name else ""
                 part = "std" if self.takes("St") else self.source_name()
-                name = CppName(name.scope if UNNAMED.search(name.name) else scope, part, "")
+                name = CppName(name.scope if UNNAMED.match(name.name) else scope, part, "")
                 if part == "std":
                     continue
             if self.peek() != "E":
