@@ -2,6 +2,7 @@
 
 import struct
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -33,7 +34,9 @@ def immediate(value: int) -> Operand:
     return Operand(IMMEDIATE, value=value - (1 << 64) if value >> 63 else value)
 
 
+@cache
 def register_kind(type: str) -> str:
+    """The operand kind of a register of a type."""
     return PREDICATE if type == "pred" else KIND_OF_BITS[bits_of(type)]
 
 
