@@ -4,6 +4,7 @@ import argparse
 import time
 from pathlib import Path
 
+from tests.fuzz.corpus import every_seed
 from tests.fuzz.runner import Report, campaign, keep
 
 FOLDER = Path("build/fuzz")
@@ -35,7 +36,7 @@ def main() -> int:
     arguments.add_argument("--processes", type=int, default=2)
     arguments.add_argument("--folder", type=Path, default=FOLDER, help="where mutants go that end badly")
     given = arguments.parse_args()
-    report = campaign(given.first, given.count, given.processes, Progress(given.count, given.folder))
+    report = campaign(given.first, given.count, given.processes, every_seed(), Progress(given.count, given.folder))
     for outcome, count in report.outcomes.most_common():
         print(f"{count:8} {outcome}")
     print(f"{sum(report.outcomes.values())} mutants, {len(report.findings)} findings")

@@ -95,8 +95,8 @@ def form_kernel(row: Operation, spelling: str) -> str:
     operands = [operand_text(token, m, True) for token in row.destinations]
     operands += [operand_text(token, m, False) for token in row.sources]
     line = f"{spelling} {', '.join(text for text in operands if text)};"
-    parameters = ".param .u64 out, .param .u32 n"
-    return f"{HEAD}.visible .entry k({parameters})\n{{{REGISTERS}    {line}\n    @%p1 {line}\n    st.global.u32 [%rd3], %r3;\n    ret;\n}}\n"
+    body = f"{REGISTERS}    {line}\n    @%p1 {line}\n    st.global.u32 [%rd3], %r3;\n    ret;\n"
+    return f"{HEAD}.visible .entry k(.param .u64 out, .param .u32 n)\n{{{body}}}\n"
 
 
 def operand_text(token: str, m: Modifiers, written: bool) -> str:

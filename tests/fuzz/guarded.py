@@ -9,14 +9,19 @@ import mmap
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
+import simtlab as sl
+from simtlab.errors import SimtlabError
 from simtlab.execute import grid
 from simtlab.isa import build
+from simtlab.isa.shape import Shape
+from simtlab.program import program
 
 LAUNCH_SECONDS = 0.25
 PAGE = mmap.PAGESIZE
@@ -82,6 +87,30 @@ def guard_memory() -> None:
         if name.startswith("simtlab.") and getattr(module, "aligned_bytes", None) is original:
             module.aligned_bytes = guarded_bytes  # type: ignore[attr-defined]
     grid._pool = lambda threads: SameThread()  # type: ignore[assignment]
+
+
+class Collected(Exception):
+    """A program was built as far as the native code that it needs."""
+
+
+def provide_at_once(texts: Sequence[str]) -> None:
+    """Load the native code that all these modules need in one go: one by one would look through the disk every time."""
+    shapes: set[Shape] = set()
+
+    def collect(wanted: set[Shape]) -> None:
+        shapes.update(wanted)
+        raise Collected
+
+    program.provide = collect  # type: ignore[assignment]
+    gpu = sl.Gpu(memory_bytes=1 << 24)
+    for text in texts:
+        with suppress(SimtlabError):
+            module = gpu.load(text)
+            for name in module.kernels:
+                with suppress(Collected):
+                    module[name]
+    program.provide = build.provide
+    build.provide(shapes)
 
 
 def keep_native_code_to_itself() -> None:

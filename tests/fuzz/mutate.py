@@ -124,7 +124,8 @@ def wrap(operands: list[str], chance: random.Random) -> None:
     """Brackets, braces and signs around an operand."""
     k = chance.randrange(len(operands))
     inner = operands[k].strip("[]{}()")
-    operands[k] = chance.choice(["[{}]", "{{{}}}", "({})", "!{}", "-{}", "[{}+16]", "[{}-4]", "{{{0}, {0}}}", "{}|%p1"]).format(inner)
+    around = ["[{}]", "{{{}}}", "({})", "!{}", "-{}", "[{}+16]", "[{}-4]", "{{{0}, {0}}}", "{}|%p1"]
+    operands[k] = chance.choice(around).format(inner)
 
 
 def guarded(line: str, chance: random.Random) -> str:
@@ -138,7 +139,7 @@ def another_opcode(text: str, chance: random.Random) -> str:
     heads = [split(line)[0].split(" ")[-1] for line in text.split("\n") if line.rstrip().endswith(";")]
 
     def change(line: str, chance: random.Random) -> str:
-        head, operands = split(line)
+        _, operands = split(line)
         return f"    {chance.choice(heads)} {', '.join(operands)};" if line.rstrip().endswith(";") else line
 
     return in_some_line(change)(text, chance) if heads else text

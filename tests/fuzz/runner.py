@@ -14,7 +14,7 @@ from pathlib import Path
 
 from simtlab.errors import SimtlabError
 from tests.fuzz.corpus import every_seed
-from tests.fuzz.guarded import guard_memory, keep_native_code_to_itself, watch_launches
+from tests.fuzz.guarded import guard_memory, keep_native_code_to_itself, provide_at_once, watch_launches
 from tests.fuzz.mutate import mutant
 from tests.fuzz.trial import Result, Trials
 
@@ -50,17 +50,16 @@ def is_timed(number: int) -> bool:
 def prepare(seeds: tuple[str, ...]) -> None:
     """Load all native code that the seeds need, and check that they are clean themselves: workers are forks of this process."""
     guard_memory()
+    provide_at_once(seeds)
+    keep_native_code_to_itself()
     trials = Trials(seconds=0)  # it may compile
     problems = []
     for number, seed in enumerate(seeds):
-        for timed in {False, is_timed(number)}:
-            result = trials.run(seed, timed)
-            if result.finding:
-                problems.append(f"{result.finding}\n{seed}")
-    trials.run(seeds[0], True)
+        result = trials.run(seed, is_timed(number))
+        if result.finding:
+            problems.append(f"{result.finding}\n{seed}")
     if problems:
         raise SimtlabError("seeds that are not clean: " + "\n".join(problems))
-    keep_native_code_to_itself()
 
 
 def work(channel: Connection, numbers: list[int], seeds: tuple[str, ...]) -> None:
@@ -145,9 +144,10 @@ class Campaign:
             self.batches.append(worker.left)
 
 
-def campaign(first: int, count: int, processes: int, progress: Callable[[Report], None] = lambda _: None) -> Report:
-    """Try mutants `first` up to `first + count`."""
-    seeds = every_seed()
+def campaign(
+    first: int, count: int, processes: int, seeds: tuple[str, ...], progress: Callable[[Report], None] = lambda _: None
+) -> Report:
+    """Try mutants `first` up to `first + count` of some seeds."""
     prepare(seeds)
     return Campaign(range(first, first + count), seeds, processes).run(progress)
 
