@@ -2,10 +2,12 @@
 # make test   set up .venv, lint, type-check, test (under 20 minutes on 2 cores)
 # make test-full  the long tests too
 # make bench  print the speed figures
+# make fuzz   try N (100000) mutants of PTX under guard pages; those that end badly go to build/fuzz
 PYTHON ?= python3
+N ?= 100000
 BIN := .venv/bin
 
-.PHONY: run test test-full lint bench clean
+.PHONY: run test test-full lint bench fuzz clean
 
 run: .venv/ready
 	$(BIN)/python examples/saxpy.py
@@ -24,6 +26,9 @@ lint: .venv/ready
 bench: .venv/ready
 	$(BIN)/python benchmarks/functional.py
 	$(BIN)/python benchmarks/machine.py
+
+fuzz: .venv/ready
+	$(BIN)/python -m tests.fuzz $(N)
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv

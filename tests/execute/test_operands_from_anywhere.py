@@ -40,8 +40,8 @@ def test_a_narrow_special_register_is_stored_as_wide_as_the_store():
 
 
 def test_a_clock_that_is_stored_is_up_to_date():
-    body = "st.global.u64 [%rd3], %clock64; mov.u64 %rd4, %clock64; ld.global.u64 %rd5, [%rd3]; sub.u64 %rd6, %rd4, %rd5; " \
-           "st.global.u64 [%rd3], %rd6; mov.u64 %rd7, %clock64; setp.eq.u64 %p1, %rd5, 0; @%p1 st.global.u64 [%rd3], 99;"  # fmt: skip
+    body = """st.global.u64 [%rd3], %clock64; mov.u64 %rd4, %clock64; ld.global.u64 %rd5, [%rd3]; sub.u64 %rd6, %rd4, %rd5;
+        st.global.u64 [%rd3], %rd6; setp.eq.u64 %p1, %rd5, 0; @%p1 st.global.u64 [%rd3], 99;"""
     assert set(run(body).tolist()) == {2}  # the store and the move
 
 

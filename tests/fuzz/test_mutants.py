@@ -1,4 +1,7 @@
-"""PTX with something wrong in it runs or gives an error of simtlab's: never a traceback, a signal or a hang. `make fuzz` tries more."""
+"""PTX with something wrong in it runs or gives an error of simtlab's: never a traceback, a signal or a hang.
+
+`make fuzz` tries more of it.
+"""
 
 import subprocess
 import sys

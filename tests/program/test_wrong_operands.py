@@ -85,7 +85,9 @@ def test_a_tensor_core_instruction_is_told_from_an_unknown_one(line):
         kernel(line)
 
 
-@pytest.mark.parametrize("declaration", [".param .b64 f", "", ".param .b64 f, .param .b32 a", ".param .b64 f, .param .b64 a, .param .b64 b"])
+@pytest.mark.parametrize(
+    "declaration", ["", ".param .b64 f", ".param .b64 f, .param .b32 a", ".param .b64 f, .param .b64 a, .param .b64 b"]
+)
 def test_a_service_must_be_declared_as_the_device_has_it(declaration):
     head = HEAD.replace(".param .b64 f, .param .b64 a", declaration)
     arguments = ", ".join(["0"] * declaration.count(".param"))

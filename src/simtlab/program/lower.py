@@ -99,7 +99,8 @@ class FunctionLowering:
             return None
         register, negated = instruction.guard.register, instruction.guard.negated
         if register.type != "pred":
-            raise self.error(instruction, f"the guard {register.spelling} is a .{register.type} register; a guard must be a .pred one")
+            problem = f"the guard {register.spelling} is a .{register.type} register; a guard must be a .pred one"
+            raise self.error(instruction, problem)
         return Operand(NOT_PREDICATE if negated else PREDICATE, self.register(register.name, "pred"))
 
     def carry(self, written: bool) -> Operand:

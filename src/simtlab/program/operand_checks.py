@@ -72,7 +72,7 @@ def packed_problem(whole: str | None, parts: int, instruction: ast.Instruction) 
 
 def parameter_problem(offset: int, size: int, parameter_bytes: int, instruction: ast.Instruction) -> str | None:
     """A kernel's parameters are read without another check."""
-    if 0 <= offset and offset + size <= parameter_bytes:
+    if 0 <= offset <= parameter_bytes - size:
         return None
     place = f"bytes {offset} to {offset + size - 1}"
     return f"{instruction.spelling} reads {place} of the parameters, which have {parameter_bytes} bytes"

@@ -127,7 +127,8 @@ def function_addresses(module: ast.Module) -> dict[str, int]:
 def check_size(module: ast.Module, kernel: str, names: Sequence[str], parameter_bytes: int) -> None:
     """Refuse what no GPU could hold before any work is put into it."""
     if parameter_bytes > MAX_PARAMETER_BYTES:
-        raise at(module, kernel, f"kernel '{kernel}' has {parameter_bytes} bytes of parameters; at most {MAX_PARAMETER_BYTES} are possible")
+        problem = f"kernel '{kernel}' has {parameter_bytes} bytes of parameters; at most {MAX_PARAMETER_BYTES} are possible"
+        raise at(module, kernel, problem)
     count = sum(isinstance(s, ast.Instruction) for name in names for s in module.functions[name].body or ())
     if count > MAX_INSTRUCTIONS:
         raise at(module, kernel, f"kernel '{kernel}' has {count} instructions; at most {MAX_INSTRUCTIONS} are possible")
@@ -164,8 +165,8 @@ def build_program(
     table, targets = encode(functions, native)
     depth = depth_of(kernel, functions)
     if depth.local_bytes > MAX_LOCAL_BYTES:
-        problem = f"kernel '{kernel}' needs {depth.local_bytes} bytes of local memory a thread; at most {MAX_LOCAL_BYTES} are possible"
-        raise at(module, kernel, problem)
+        needed = f"kernel '{kernel}' needs {depth.local_bytes} bytes of local memory a thread"
+        raise at(module, kernel, f"{needed}; at most {MAX_LOCAL_BYTES} are possible")
     entries = [functions[name].first if name in functions else -1 for name in module.functions]
     return Program(
         kernel=module.functions[kernel],
