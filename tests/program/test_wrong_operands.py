@@ -53,6 +53,8 @@ WRONG = {
     "call (%r1), f, (in_local);": r"'in_local' cannot be passed",
     "call takes_bytes, (%r1);": r"'a' has 16 bytes: pass it in a \.param variable",
     "call (%p1), g, (%q1);": r"a \.(b128|pred) cannot be passed in a register",
+    "call k;": r"'k' is a kernel \(\.entry\): only a \.func can be called",
+    "tex.a1d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {0f7F800000, %f1}];": r"needs a whole number for the layer, not inf",
     "selp.b32 %r1, 1, 2, %tid.x;": r"'tid.x' where selp.b32 needs a predicate",
     "selp.b32 %r1, 1, 2, in_local;": r"'in_local' where selp.b32 needs a predicate",
     "selp.b32 %r1, 1, 2, 1.5;": r"a floating-point literal where selp.b32 needs a predicate",
@@ -111,6 +113,22 @@ def test_local_memory_of_a_chain_of_calls_counts_together():
     kernel("call deep;", head=head)
     with pytest.raises(PtxError, match="needs 800000 bytes of local memory a thread"):
         kernel("call deep;", registers=".local .b8 y[400000];", head=head)
+
+
+@pytest.mark.parametrize("stack_bytes", [-1, 1 << 50])
+def test_a_stack_that_no_thread_can_have_is_an_error(stack_bytes):
+    with pytest.raises(sl.SimtlabError, match=f"stack_bytes is {stack_bytes}; it must lie between 0 and 524288"):
+        sl.Gpu(stack_bytes=stack_bytes)
+
+
+def test_a_number_of_threads_that_cannot_be_is_an_error_of_the_directive():
+    with pytest.raises(PtxError, match="18446744073709551615 is too large; at most 2147483647 is possible"):
+        sl.Gpu().load(f"{HEAD}.entry k () .maxntid 18446744073709551615 {{ ret; }}")
+
+
+def test_a_literal_too_large_for_its_type_is_infinite_without_a_warning(recwarn):
+    kernel("add.f16 %h1, %h2, 1e300; add.f32 %f1, %f2, 1e300;")
+    assert not list(recwarn)
 
 
 def test_more_parameters_than_a_kernel_can_have_are_an_error():

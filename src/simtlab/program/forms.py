@@ -61,7 +61,10 @@ def encode_texture(row: np.void, instruction: Lowered, values: list[int], refuse
     destinations = [-1 if kinds[k] == SINK else values[k] for k in range(4)]
     coordinates = values[5:9]
     if geometry in ("a1d", "a2d") and not integer_coordinates and kinds[5] == IMMEDIATE:
-        coordinates[0] = int(np.uint32(coordinates[0]).view(np.float32))  # a layer is no float, whatever the others are
+        layer = float(np.uint32(coordinates[0]).view(np.float32))  # a layer is no float, whatever the others are
+        if not layer.is_integer():
+            refuse(instruction.origin, f"{instruction.origin.spelling} needs a whole number for the layer, not {layer}")
+        coordinates[0] = int(layer)
     row["operands"] = 0
     row["operands"][:10] = [*destinations, values[4], numbers(kinds[4:9]), *coordinates]
     row["detail"] = GEOMETRIES.index(geometry) | TEXEL_TYPES.index(m.types[0]) << 4 | integer_coordinates << 6

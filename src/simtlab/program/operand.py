@@ -53,7 +53,8 @@ def literal_bits(literal: ast.Integer | ast.Float, type: str) -> int:
         return literal.bits
     value = struct.unpack("<d" if literal.width == 64 else "<f", literal.bits.to_bytes(literal.width // 8, "little"))[0]
     if type == "f16":
-        return int(np.float16(value).view(np.uint16))
+        with np.errstate(over="ignore"):
+            return int(np.float16(value).view(np.uint16))
     if type in ("f32", "f64"):
         return _float_bits(value, type)
     return literal.bits & ((1 << width) - 1)

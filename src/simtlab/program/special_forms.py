@@ -84,6 +84,8 @@ def lower_call(lowering: FunctionLowering, instruction: ast.Instruction) -> None
     assert isinstance(returns, ast.Arguments)
     assert isinstance(arguments, ast.Arguments)
     declaration = _declaration(lowering, instruction, callee, prototype)
+    if getattr(declaration, "is_kernel", False):
+        raise lowering.error(instruction, f"'{declaration.name}' is a kernel (.entry): only a .func can be called")
     signature = Signature.of(declaration)
     given = len(returns.values), len(arguments.values)
     wanted = len(signature.returns), len(signature.parameters)
