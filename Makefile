@@ -3,12 +3,14 @@
 # make test-quick  a part of it that touches everything that is compiled; for a further Python
 # make test-full  the long tests too
 # make bench  print the speed figures
+# make fuzz   try N (100000) mutants of PTX under guard pages; those that end badly go to build/fuzz
 # PYTHON=python3.13 makes and uses a .venv of its own for that Python
 PYTHON ?= python3
+N ?= 100000
 VENV := $(if $(filter python3,$(PYTHON)),.venv,.venv/$(subst /,_,$(PYTHON)))
 BIN := $(VENV)/bin
 
-.PHONY: run test test-quick test-full lint bench clean
+.PHONY: run test test-quick test-full lint bench fuzz clean
 
 run: $(VENV)/ready
 	$(BIN)/python examples/saxpy.py
@@ -30,6 +32,9 @@ lint: $(VENV)/ready
 bench: $(VENV)/ready
 	$(BIN)/python benchmarks/functional.py
 	$(BIN)/python benchmarks/machine.py
+
+fuzz: $(VENV)/ready
+	$(BIN)/python -m tests.fuzz $(N)
 
 $(VENV)/ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -7,6 +7,7 @@ from simtlab.frontend import cuda
 from simtlab.frontend.ast import Instruction
 from simtlab.frontend.cuda import compile_cuda
 from simtlab.frontend.parser import parse
+from simtlab.storage import cache_directory
 
 SAXPY = """extern "C" __global__ void saxpy(int n, float a, const float *x, float *y) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -127,20 +128,33 @@ def test_a_bad_name_expression_is_refused():
         compile_cuda(SAXPY, name_expressions=["nowhere<int>"])
 
 
+@pytest.fixture
+def keep_cache_at(monkeypatch):
+    """Moves simtlab's cache, as $SIMTLAB_CACHE does."""
+
+    def move(folder):
+        monkeypatch.setenv("SIMTLAB_CACHE", str(folder))
+        cache_directory.cache_clear()
+
+    yield move
+    cache_directory.cache_clear()
+
+
 @needs_nvrtc
-def test_cuda_headers_come_with_the_compiler(tmp_path, monkeypatch):
+def test_cuda_headers_come_with_the_compiler_and_go_to_the_cache(tmp_path, keep_cache_at):
     if not hasattr(cuda.nvrtc(), "nvrtcInstallBundledHeaders"):
         pytest.skip("this NVRTC carries no headers")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    keep_cache_at(tmp_path / "cache")
     source = '#include <cuda_fp16.h>\nextern "C" __global__ void k(half *o) { *o = __hadd(o[1], o[2]); }'
     assert "add.f16" in spellings(compile_cuda(source).ptx)
     assert "add.f16" in spellings(compile_cuda(source, include_paths=[str(tmp_path)]).ptx)
+    assert list((tmp_path / "cache").glob("cuda-headers-*/cuda_fp16.h"))
 
 
 @needs_nvrtc
-def test_an_unwritable_cache_leaves_the_compilers_words(tmp_path, monkeypatch):
+def test_an_unwritable_cache_leaves_the_compilers_words(tmp_path, keep_cache_at):
     (tmp_path / "file").write_text("")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    keep_cache_at(tmp_path / "file" / "cache")
     with pytest.raises(CompileError, match="cuda_fp16"):
         compile_cuda("#include <cuda_fp16.h>\n")
 

@@ -10,7 +10,7 @@ from simtlab.isa.build import provide
 from simtlab.isa.table import find
 from tests.isa import hardware_vectors, native, recorded_halves
 from tests.isa.hardware_vectors import hardware_result, instructions, simulated_result
-from tests.isa.recorded_halves import HEADER, THREADS, atomics_recorded, recorded
+from tests.isa.recorded_halves import COUNT, HEADER, N_COMPARED, N_FUNCTIONS, THREADS, atomics_recorded, recorded
 
 
 @cache

@@ -10,7 +10,7 @@ LEAVE = Flow(falls_through=False, leaves=True)
 
 
 def use(reads=(), writes=(), always=True):
-    return Usage(sum(1 << r for r in reads), sum(1 << w for w in writes), always)
+    return Usage(frozenset(reads), frozenset(writes), always)
 
 
 def straight(usages, kinds):

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from simtlab.errors import CompileError
 from simtlab.frontend.cubin import RegisterCounts, UnreadableCubin, register_counts
+from simtlab.storage import cache_directory
 
 MISSING = (
     "CUDA C++ input needs the package nvidia-cuda-nvrtc, which exists for Linux (pip install nvidia-cuda-nvrtc). "
@@ -216,14 +217,10 @@ def bundled_headers() -> Path | None:
         return None
     major, minor = ctypes.c_int(), ctypes.c_int()
     check(library, library.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)))
-    folder = cache_folder() / f"cuda-headers-{major.value}.{minor.value}"
+    folder = cache_directory() / f"cuda-headers-{major.value}.{minor.value}"
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
     except OSError:
         return None
     status = library.nvrtcInstallBundledHeaders(encoded(folder), 0, None)
     return folder if status == SUCCESS else None
-
-
-def cache_folder() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "simtlab"

@@ -163,6 +163,7 @@ class DeclarationReader:
         name = cursor.take()
         if scope is not None and name != "_":
             if shape.space == "reg":
+                self.refuse_opaque(shape)
                 self.declare_register(scope, name, shape.type, place)
             else:
                 self.declare(scope, name, place)
@@ -176,6 +177,7 @@ class DeclarationReader:
         shape = self.shape("reg")
         if shape.vector > 1:
             cursor.fail("vector registers are not supported: declare one register for each element")
+        self.refuse_opaque(shape)
         while True:
             place = cursor.index
             name = cursor.name("the name of the register")
@@ -186,6 +188,10 @@ class DeclarationReader:
             if cursor.accept(";"):
                 return
             cursor.expect(",", "or ';' after the register")
+
+    def refuse_opaque(self, shape: Shape) -> None:
+        if shape.type in OPAQUE_TYPES:
+            self.cursor.fail(f"a register cannot be a .{shape.type}: a handle is kept in a .b64 register")
 
     def register_range(self, scope: Scope, prefix: str, type: str, place: int) -> None:
         cursor = self.cursor

@@ -24,6 +24,7 @@ FUNCTION_DIRECTIVES = {
     ".reqnctapercluster": True, ".maxclusterrank": True, ".abi_preserve": True, ".abi_preserve_control": True,
     ".explicitcluster": False, ".blocksareclusters": False, ".noreturn": False, ".unique": False,
 }  # fmt: skip
+MAX_DIRECTIVE = (1 << 31) - 1  # the largest number after .maxntid and its like
 
 
 def parse(text: str, source_name: str = "PTX") -> Module:
@@ -181,7 +182,14 @@ class Parser:
             function.directives[text[1:]] = self.numbers() if FUNCTION_DIRECTIVES[text] else ()
 
     def numbers(self) -> tuple[int, ...]:
-        found = [expressions.integer(self.cursor, "a number")]
+        found = [self.number()]
         while self.cursor.accept(","):
-            found.append(expressions.integer(self.cursor, "a number"))
+            found.append(self.number())
         return tuple(found)
+
+    def number(self) -> int:
+        place = self.cursor.index
+        value = expressions.integer(self.cursor, "a number")
+        if value > MAX_DIRECTIVE:
+            self.cursor.fail(f"{value} is too large; at most {MAX_DIRECTIVE} is possible", place)
+        return value

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from simtlab.machine.machine import Machine
 
 STACK_BYTES = 16 * 1024  # local memory of a thread whose calls have no deepest chain
+MAX_STACK_BYTES = 512 * 1024  # as much local memory as a thread can have
 TYPE_OF = "simtlab_type_of"  # a template whose instance for a type has that type in its mangled name
 
 _building = threading.Lock()  # of machines: their policies are compiled once for all of them
@@ -84,6 +85,8 @@ class Gpu:
             raise SimtlabError(f"threads is {threads}; at least one is needed")
         self.memory = DeviceMemory(memory_bytes)
         self.textures = Textures(self.memory)
+        if not 0 <= stack_bytes <= MAX_STACK_BYTES:
+            raise SimtlabError(f"stack_bytes is {stack_bytes}; it must lie between 0 and {MAX_STACK_BYTES}")
         self.stack_bytes = -(-stack_bytes // 16) * 16
         if printf_bytes < 0:
             raise SimtlabError(f"printf_bytes is {printf_bytes}; it must not be negative")

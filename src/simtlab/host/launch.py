@@ -198,7 +198,7 @@ def prepare(
     row.n_cores, row.clock_khz = N_CORES, CLOCK_KHZ
     row.push_order = gpu.push_order
     depth = program.depth
-    row.register_bytes = RECURSIVE_WINDOW_BYTES if depth.recursive else depth.window_bytes
+    row.register_bytes = max(RECURSIVE_WINDOW_BYTES if depth.recursive else 0, depth.window_bytes)
     row.local_bytes = depth.local_bytes + (gpu.stack_bytes if depth.recursive else 0)
     row.shared_bytes, row.dynamic_shared = program.static_shared_bytes + shared, shared
     row.parameters = buffer.ctypes.data

@@ -18,7 +18,7 @@ POLICY_EXAMPLES = "for example warp_scheduler=gto, warp_scheduler=two-level,acti
 
 @dataclass(frozen=True)
 class Host:
-    """What changes nothing that is computed or counted: host threads of a functional run, when a timed launch is given up, checks."""
+    """What changes nothing that is computed or counted: host threads, where a timed launch is given up, checks of policies."""
 
     threads: int | None = None
     max_cycles: int | None = None

@@ -85,18 +85,20 @@ class ControlFlowGraph:
         for number, successors in enumerate(forward):
             for successor in successors:
                 into.setdefault(successor, []).append(number)
+        left = len(forward)  # blocks from here on have a way out
         while True:
             while pending:
                 for number in into.get(pending.pop(), ()):
                     if number not in reaches:
                         reaches.add(number)
                         pending.append(number)
-            stuck = next((n for n in reversed(range(len(forward))) if n not in reaches), None)
-            if stuck is None:
+            while left and left - 1 in reaches:
+                left -= 1
+            if not left:
                 return
-            forward[stuck].append(virtual)
-            reaches.add(stuck)
-            pending.append(stuck)
+            forward[left - 1].append(virtual)
+            reaches.add(left - 1)
+            pending.append(left - 1)
 
     def dominates(self, above: int, below: int) -> bool:
         while below != above and self.immediate_dominator[below] != below:

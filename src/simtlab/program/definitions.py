@@ -13,7 +13,6 @@ from simtlab.program.frame import Signature
 from simtlab.program.function import FunctionCode
 from simtlab.program.lower import Lowered
 from simtlab.program.operand import NO_REGISTER, Operand
-from simtlab.program.registers import bits
 
 ENTRY = -1  # in place of an instruction: what the variable held when the function was called
 
@@ -56,9 +55,9 @@ class Definitions:
         instruction = self.instructions[k]
         guard = [] if instruction.guard is None else [instruction.guard.register]
         if k in self.through_address:
-            return [*bits(self.code.usages[k].reads), *map(slot, self.formals)]
+            return [*sorted(self.code.usages[k].reads), *map(slot, self.formals)]
         if not self.slots[k]:
-            return bits(self.code.usages[k].reads)
+            return sorted(self.code.usages[k].reads)
         parts = moved(instruction)
         size = len(self.slots[k]) // len(parts)
         if instruction.action == Action.STORE:
@@ -81,7 +80,7 @@ class Definitions:
         return range(size, max((slots.stop for slots in self.slots), default=size))
 
     def _written(self, k: int) -> Iterator[int]:
-        yield from bits(self.code.usages[k].writes)
+        yield from sorted(self.code.usages[k].writes)
         action = self.instructions[k].action
         if action == Action.STORE:
             yield from map(slot, self.slots[k])

@@ -124,7 +124,7 @@ def _encode_particular(
     elif action in (Action.BARRIER, Action.TEXTURE, Action.SURFACE):
         values = [_offset(operand, function) for operand in instruction.operands]
         form = {Action.BARRIER: encode_barrier, Action.TEXTURE: encode_texture, Action.SURFACE: encode_surface}
-        form[action](row, instruction, values)
+        form[action](row, instruction, values, function.lowering.refuse)
 
 
 def _encode_access(row: np.void, instruction: Lowered) -> None:

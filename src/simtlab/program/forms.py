@@ -1,19 +1,24 @@
 """Operand arrays of barriers, textures and surfaces, which the executor reads itself."""
 
+from collections.abc import Callable
+
 import numpy as np
 
+from simtlab.frontend import ast
 from simtlab.isa.lanes import bits_of
 from simtlab.isa.shape import ABSENT, DOUBLE, HALF, IMMEDIATE, NOT_PREDICATE, SINK, WORD
 from simtlab.isa.table import Modifiers
 from simtlab.program.action import BarrierKind
 from simtlab.program.lower import Lowered
-from simtlab.program.operand import error
 
 NOT_THERE, A_NUMBER, A_REGISTER, A_NEGATED_PREDICATE = 0, 1, 2, 3  # what an operand is, for the executor
 
 GEOMETRIES = ("1d", "2d", "3d", "a1d", "a2d", "cube")
 COORDINATES = {"1d": 1, "2d": 2, "3d": 3, "a1d": 2, "a2d": 3, "cube": 3}
 TEXEL_TYPES = ("f32", "u32", "s32")
+
+
+Refuse = Callable[[ast.Instruction, str | None], None]  # an error at an instruction, if there is a problem
 
 
 def how(kind: str) -> int:
@@ -24,7 +29,7 @@ def how(kind: str) -> int:
     return NOT_THERE if kind in (ABSENT, SINK) else A_REGISTER
 
 
-def encode_barrier(row: np.void, instruction: Lowered, values: list[int]) -> None:
+def encode_barrier(row: np.void, instruction: Lowered, values: list[int], refuse: Refuse) -> None:
     """operands: [id, how, count, how, predicate, how, destination, how]."""
     m = Modifiers(instruction.origin.spelling)
     kinds = instruction.kinds
@@ -43,26 +48,29 @@ def encode_barrier(row: np.void, instruction: Lowered, values: list[int]) -> Non
     row["operands"][: len(encoded)] = encoded
 
 
-def encode_texture(row: np.void, instruction: Lowered, values: list[int]) -> None:
+def encode_texture(row: np.void, instruction: Lowered, values: list[int], refuse: Refuse) -> None:
     """operands: four destinations (-1 for a sink), handle, which are numbers (bits: handle, coordinates), coordinates."""
     m = Modifiers(instruction.origin.spelling)
     kinds = instruction.kinds
     geometry = m.first_of(*GEOMETRIES) or "1d"
     integer_coordinates = m.types[1] == "s32"
-    check_kinds(instruction, kinds[:4], WORD + SINK)
-    check_kinds(instruction, kinds[4], DOUBLE + IMMEDIATE)
-    check_kinds(instruction, kinds[5:9], WORD + IMMEDIATE + ABSENT)
-    check_coordinates(instruction, kinds[5:9], geometry)
+    check_kinds(refuse, instruction, kinds[:4], WORD + SINK)
+    check_kinds(refuse, instruction, kinds[4], DOUBLE + IMMEDIATE)
+    check_kinds(refuse, instruction, kinds[5:9], WORD + IMMEDIATE + ABSENT)
+    check_coordinates(refuse, instruction, kinds[5:9], geometry)
     destinations = [-1 if kinds[k] == SINK else values[k] for k in range(4)]
     coordinates = values[5:9]
     if geometry in ("a1d", "a2d") and not integer_coordinates and kinds[5] == IMMEDIATE:
-        coordinates[0] = int(np.uint32(coordinates[0]).view(np.float32))  # a layer is no float, whatever the others are
+        layer = float(np.uint32(coordinates[0]).view(np.float32))  # a layer is no float, whatever the others are
+        if not layer.is_integer():
+            refuse(instruction.origin, f"{instruction.origin.spelling} needs a whole number for the layer, not {layer}")
+        coordinates[0] = int(layer)
     row["operands"] = 0
     row["operands"][:10] = [*destinations, values[4], numbers(kinds[4:9]), *coordinates]
     row["detail"] = GEOMETRIES.index(geometry) | TEXEL_TYPES.index(m.types[0]) << 4 | integer_coordinates << 6
 
 
-def encode_surface(row: np.void, instruction: Lowered, values: list[int]) -> None:
+def encode_surface(row: np.void, instruction: Lowered, values: list[int], refuse: Refuse) -> None:
     """operands: up to four data registers, handle, which are numbers (bits: data, handle, coordinates), coordinates."""
     m = Modifiers(instruction.origin.spelling)
     kinds = instruction.kinds
@@ -70,11 +78,11 @@ def encode_surface(row: np.void, instruction: Lowered, values: list[int]) -> Non
     count, store = m.lanes_per_access, m.opcode == "sust"
     data_at, at = (5, 0) if store else (0, count)
     data_kinds = kinds[data_at : data_at + count]
-    check_kinds(instruction, kinds[at], DOUBLE + IMMEDIATE)
-    check_kinds(instruction, kinds[at + 1 : at + 5], WORD + IMMEDIATE + ABSENT)
-    check_coordinates(instruction, kinds[at + 1 : at + 5], geometry)
+    check_kinds(refuse, instruction, kinds[at], DOUBLE + IMMEDIATE)
+    check_kinds(refuse, instruction, kinds[at + 1 : at + 5], WORD + IMMEDIATE + ABSENT)
+    check_coordinates(refuse, instruction, kinds[at + 1 : at + 5], geometry)
     register = next((kind for kind in data_kinds if kind not in IMMEDIATE + SINK), WORD)
-    check_kinds(instruction, data_kinds, register + (IMMEDIATE if store else SINK))
+    check_kinds(refuse, instruction, data_kinds, register + (IMMEDIATE if store else SINK))
     data = [-1 if kind == SINK else values[data_at + j] for j, kind in enumerate(data_kinds)]
     row["operands"] = 0
     row["operands"][:4] = [*data, *[-1] * (4 - count)]
@@ -91,13 +99,13 @@ def numbers(kinds: str) -> int:
     return sum(1 << j for j, kind in enumerate(kinds) if kind == IMMEDIATE)
 
 
-def check_kinds(instruction: Lowered, kinds: str, allowed: str) -> None:
+def check_kinds(refuse: Refuse, instruction: Lowered, kinds: str, allowed: str) -> None:
     if any(kind not in allowed for kind in kinds):
-        raise error(instruction.origin, f"{instruction.origin.spelling} needs registers of its operands' own widths here", "")
+        refuse(instruction.origin, f"{instruction.origin.spelling} needs registers of its operands' own widths here")
 
 
-def check_coordinates(instruction: Lowered, kinds: str, geometry: str) -> None:
+def check_coordinates(refuse: Refuse, instruction: Lowered, kinds: str, geometry: str) -> None:
     needed = COORDINATES[geometry]
     if ABSENT in kinds[:needed]:
         given = kinds.index(ABSENT)
-        raise error(instruction.origin, f"{instruction.origin.spelling} needs {needed} coordinates, not {given}", "")
+        refuse(instruction.origin, f"{instruction.origin.spelling} needs {needed} coordinates, not {given}")

@@ -41,10 +41,10 @@ class FunctionCode:
 
 
 def lower_function(
-    function: ast.Function, module: ast.Module, symbols: Symbols, parameter_offsets: dict[str, int], first: int
+    function: ast.Function, module: ast.Module, symbols: Symbols, parameters: tuple[dict[str, int], int], first: int
 ) -> FunctionCode:
-    """Lower a function's statements and analyse what comes out."""
-    lowering = FunctionLowering(function, module, symbols, Frame.of(function), parameter_offsets)
+    """Lower a function's statements and analyse what comes out. `parameters` says where a kernel's stand, and where they end."""
+    lowering = FunctionLowering(function, module, symbols, Frame.of(function), *parameters)
     plan_outgoing(lowering)
     if not function.is_kernel:
         load_register_formals(lowering)
@@ -92,16 +92,12 @@ def _flow(lowering: FunctionLowering, instruction: Lowered) -> Flow:
 
 
 def _usage(instruction: Lowered) -> Usage:
-    reads = writes = 0
-    for operand in instruction.operands:
-        if operand.register != NO_REGISTER:
-            if operand.written:
-                writes |= 1 << operand.register
-            else:
-                reads |= 1 << operand.register
+    named = [operand for operand in instruction.operands if operand.register != NO_REGISTER]
+    reads = [operand.register for operand in named if not operand.written]
     if instruction.guard is not None:
-        reads |= 1 << instruction.guard.register
-    return Usage(reads, writes, always=instruction.guard is None)
+        reads.append(instruction.guard.register)
+    writes = frozenset(operand.register for operand in named if operand.written)
+    return Usage(frozenset(reads), writes, always=instruction.guard is None)
 
 
 @dataclass
@@ -114,27 +110,35 @@ class Depth:
     recursive: bool
 
 
-def depth_of(name: str, functions: dict[str, FunctionCode], path: frozenset[str] = frozenset()) -> Depth:
+def depth_of(kernel: str, functions: dict[str, FunctionCode]) -> Depth:
     """Registers and bytes add up along a chain of calls; the deepest counts."""
-    code = functions[name]
-    recursive = any(i.action == Action.INDIRECT_CALL for i in code.instructions)
-    below = Depth(0, 0, _service_bytes(code), recursive)
-    for callee in sorted(code.callees):
-        if callee == name or callee in path:
-            below.recursive = True
+    found: dict[str, Depth] = {}
+    callers: set[str] = set()  # functions on the chain from the kernel to the one that is looked at
+    pending = [kernel]
+    while pending:
+        name = pending[-1]
+        callees = sorted(functions[name].callees)
+        new = [callee for callee in callees if callee not in found and callee not in callers]
+        if name not in callers and new:
+            callers.add(name)
+            pending += new
             continue
-        inner = depth_of(callee, functions, path | {name})
-        below = Depth(
-            max(below.registers, inner.registers),
-            max(below.window_bytes, inner.window_bytes),
-            max(below.local_bytes, inner.local_bytes),
-            below.recursive or inner.recursive,
-        )
+        pending.pop()
+        callers.discard(name)
+        if name not in found:
+            found[name] = _depth_above(functions[name], [found.get(callee) for callee in callees])
+    return found[kernel]
+
+
+def _depth_above(code: FunctionCode, callees: list[Depth | None]) -> Depth:
+    """A function on top of its callees; one without a depth yet is still being called: the chain is a loop."""
+    below = [depth for depth in callees if depth is not None]
+    by_address = any(i.action == Action.INDIRECT_CALL for i in code.instructions)
     return Depth(
-        below.registers + code.allocation.registers,
-        below.window_bytes + code.window_bytes,
-        below.local_bytes + code.lowering.frame.size,
-        below.recursive,
+        max((depth.registers for depth in below), default=0) + code.allocation.registers,
+        max((depth.window_bytes for depth in below), default=0) + code.window_bytes,
+        max([_service_bytes(code), *(depth.local_bytes for depth in below)]) + code.lowering.frame.size,
+        by_address or None in callees or any(depth.recursive for depth in below),
     )
 
 

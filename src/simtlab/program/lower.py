@@ -1,22 +1,21 @@
 """Lowering: from a parsed function to instructions whose operands are virtual registers, numbers and frame offsets."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from simtlab.errors import PtxError, UnknownInstruction
 from simtlab.frontend import ast
 from simtlab.isa import build  # noqa: F401  fills the table
-from simtlab.isa.lanes import bits_of
-from simtlab.isa.shape import DOUBLE, FRAME, NOT_PREDICATE, PREDICATE, SINK, UNIFORM_64, WORD
+from simtlab.isa.shape import DOUBLE, FRAME, HALF, NOT_PREDICATE, PREDICATE, SINK, UNIFORM_64, WORD
 from simtlab.isa.table import Modifiers, Operation, find
 from simtlab.program import context
 from simtlab.program.action import Action, Space
 from simtlab.program.frame import Frame
 from simtlab.program.operand import ABSENT_OPERAND, Operand, assign, error, immediate, literal_bits, register_kind
+from simtlab.program.operand_checks import address_problem, immediate_problem, register_problem, unknown_instruction, width_problem
 
 CARRY = "%CC"
-LOOSE_WIDTH = frozenset(("ld", "ldu", "st", "cvt", "atom", "red", "mov", "tex", "suld", "sust", "shfl"))
 MEMORY_ACTIONS = {"ld": Action.LOAD, "ldu": Action.LOAD, "st": Action.STORE, "atom": Action.ATOMIC, "red": Action.ATOMIC}
 PLAIN_ACTIONS = {
     "compute": Action.COMPUTE, "parameter": Action.COMPUTE, "branch": Action.BRANCH,
@@ -24,6 +23,9 @@ PLAIN_ACTIONS = {
     "barrier": Action.BARRIER, "nothing": Action.NOTHING, "fence": Action.FENCE, "texture": Action.TEXTURE,
     "surface": Action.SURFACE, "warp barrier": Action.WARP_BARRIER,
 }  # fmt: skip
+# The executor reads these instructions' operands itself, or native code one lane at a time: from registers, not from the context.
+READ_FROM_REGISTERS = frozenset((*MEMORY_ACTIONS, "tex", "suld", "sust", "bar", "barrier", "brx", "call"))
+NOT_IN_PTX = ("pack", "unpack")  # names in the table for packed moves
 SPACES = {
     "global": Space.GLOBAL, "shared": Space.SHARED, "shared::cta": Space.SHARED, "shared::cluster": Space.SHARED,
     "local": Space.LOCAL, "const": Space.CONST, "param": Space.LOCAL,
@@ -66,6 +68,7 @@ class FunctionLowering:
     symbols: Symbols
     frame: Frame
     parameter_offsets: Mapping[str, int]  # of a kernel's parameters
+    parameter_bytes: int
     lowered: list[Lowered] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)
     ids: dict[str, int] = field(default_factory=dict)
@@ -82,12 +85,23 @@ class FunctionLowering:
             self.types.append(type)
         return number
 
-    def register_operand(self, register: ast.Register, written: bool) -> Operand:
+    def register_operand(self, register: ast.Register, type: str | None, instruction: ast.Instruction, written: bool) -> Operand:
+        """A register of the text as an operand of `type`; None where any width that registers have will do."""
+        self.refuse(instruction, register_problem(register) or (type and width_problem(register, type, instruction)))
         return Operand(register_kind(register.type), self.register(register.name, register.type), written=written)
 
-    def temporary(self, type: str) -> ast.Register:
-        name = f"%temporary{len(self.types)}"
-        return ast.Register(name, type, name)
+    def temporary(self, type: str) -> Operand:
+        """A new register, to be written."""
+        return Operand(register_kind(type), self.register(f"%temporary{len(self.types)}", type), written=True)
+
+    def guard(self, instruction: ast.Instruction) -> Operand | None:
+        if instruction.guard is None:
+            return None
+        register, negated = instruction.guard.register, instruction.guard.negated
+        if register.type != "pred":
+            problem = f"the guard {register.spelling} is a .{register.type} register; a guard must be a .pred one"
+            raise self.error(instruction, problem)
+        return Operand(NOT_PREDICATE if negated else PREDICATE, self.register(register.name, "pred"))
 
     def carry(self, written: bool) -> Operand:
         return Operand(PREDICATE, self.register(CARRY, "pred"), written=written)
@@ -97,11 +111,7 @@ class FunctionLowering:
     def emit(
         self, action: Action, spelling: str, operands: list[Operand], origin: ast.Instruction, **more: Any
     ) -> Lowered:
-        guard = None
-        if origin.guard is not None:
-            kind = NOT_PREDICATE if origin.guard.negated else PREDICATE
-            guard = Operand(kind, self.register(origin.guard.register.name, "pred"))
-        instruction = Lowered(action, spelling, operands, origin, guard, **more)
+        instruction = Lowered(action, spelling, operands, origin, self.guard(origin), **more)
         self.lowered.append(instruction)
         return instruction
 
@@ -127,9 +137,9 @@ class FunctionLowering:
 
     def row_of(self, instruction: ast.Instruction) -> Operation:
         row = find(instruction.spelling)
-        if row is None:
+        if row is None or instruction.opcode in NOT_IN_PTX:
             place = instruction.position
-            problem = f"unknown instruction '{instruction.spelling}' in '{self.function.name}'"
+            problem = unknown_instruction(instruction, self.function.name)
             raise UnknownInstruction(problem, place.line, place.column, self.module.source_name)
         return row
 
@@ -144,7 +154,8 @@ class FunctionLowering:
         targets = self.function.branch_targets.get(label.name)
         if targets is None:
             raise self.error(instruction, f"'{label.name}' is not a .branchtargets list")
-        self.emit(action, "", [self.source(operands[0], "u32", instruction)], instruction, targets=targets.targets)
+        index = self.in_register(self.source(operands[0], "u32", instruction), "u32", instruction)
+        self.emit(action, "", [index], instruction, targets=targets.targets)
 
     # Memory -----------------------------------------------------------------------------------------------------------
 
@@ -157,6 +168,8 @@ class FunctionLowering:
             parts[1] = parts[2] = None
         space = self.space_of(instruction, m)
         operands = self.flatten(instruction, row, m)
+        if space not in (Space.LOCAL, Space.GENERIC) and any(operand.kind == FRAME for operand in operands):
+            raise self.error(instruction, f"{instruction.spelling} names a variable in local memory")
         spelling = ".".join(part for part in parts if part)
         self.emit(MEMORY_ACTIONS[m.opcode], spelling, operands, instruction, space=space)
 
@@ -177,9 +190,8 @@ class FunctionLowering:
     def address(self, address: ast.Address, instruction: ast.Instruction) -> list[Operand]:
         base, offset = address.base, address.offset
         if isinstance(base, ast.Register):
-            if register_kind(base.type) not in (WORD, DOUBLE):
-                raise self.error(instruction, f"address register {base.spelling} must have 32 or 64 bits")
-            return [self.register_operand(base, written=False), immediate(offset)]
+            self.refuse(instruction, address_problem(base))
+            return [self.register_operand(base, None, instruction, written=False), immediate(offset)]
         if base is None:
             return [immediate(0), immediate(offset)]
         offset += base.offset
@@ -231,77 +243,94 @@ class FunctionLowering:
     def texture_address(self, operand: ast.Operand, instruction: ast.Instruction, m: Modifiers) -> list[Operand]:
         if not isinstance(operand, ast.TextureAddress):
             raise self.error(instruction, f"{instruction.spelling} needs a texture address [texture, {{x, …}}]")
-        if isinstance(operand.texture, ast.Symbol):
-            handle = immediate(self.symbols.addresses[operand.texture.name])
-        else:
-            handle = self.register_operand(operand.texture, written=False)
+        if len(operand.coordinates) > 4:
+            raise self.error(instruction, f"{instruction.spelling} takes at most 4 coordinates, not {len(operand.coordinates)}")
         type = m.type if instruction.opcode == "tex" else "s32"
         coordinates = [self.source(part, type, instruction) for part in operand.coordinates]
+        handle = self.texture_handle(operand.texture, instruction)
         return [handle, *coordinates, *[ABSENT_OPERAND] * (4 - len(coordinates))]
+
+    def texture_handle(self, texture: ast.Register | ast.Symbol, instruction: ast.Instruction) -> Operand:
+        """A handle in a 64-bit register, or the name of a texture reference of the module."""
+        if isinstance(texture, ast.Register):
+            return self.register_operand(texture, "b64", instruction, written=False)
+        if texture.name in self.parameter_offsets:
+            raise self.error(instruction, f"'{texture.name}' is a parameter: load the handle (ld.param.u64) into a register first")
+        if texture.name not in self.symbols.addresses:
+            raise self.error(instruction, f"'{texture.name}' is no texture or surface reference of this module")
+        return immediate(self.symbols.addresses[texture.name])
 
     def destination(self, operand: ast.Operand, type: str, instruction: ast.Instruction) -> Operand:
         if isinstance(operand, ast.Sink):
             return Operand(SINK)
         if not isinstance(operand, ast.Register):
             raise self.error(instruction, f"a destination of {instruction.spelling} must be a register")
-        self.check_width(operand, type, instruction)
-        return self.register_operand(operand, written=True)
+        return self.register_operand(operand, type, instruction, written=True)
 
     def source(self, operand: ast.Operand, type: str, instruction: ast.Instruction) -> Operand:
         if isinstance(operand, ast.Register):
-            self.check_width(operand, type, instruction)
-            return self.register_operand(operand, written=False)
+            return self.register_operand(operand, type, instruction, written=False)
         if isinstance(operand, ast.Negated) and isinstance(operand.operand, ast.Register) and type == "pred":
-            return Operand(NOT_PREDICATE, self.register(operand.operand.name, "pred"))
+            return Operand(NOT_PREDICATE, self.register_operand(operand.operand, type, instruction, written=False).register)
         if isinstance(operand, ast.Integer | ast.Float):
+            self.refuse(instruction, immediate_problem(operand, type, instruction))
             return immediate(literal_bits(operand, type))
+        if type == "pred" and isinstance(operand, ast.SpecialRegister | ast.Symbol):
+            raise self.error(instruction, f"'{operand.name}' where {instruction.spelling} needs a predicate")
         if isinstance(operand, ast.SpecialRegister):
             return self.special(operand, type, instruction)
         if isinstance(operand, ast.Symbol):
-            return self.symbol(operand, instruction)
+            return self.symbol(operand, type, instruction)
         raise self.error(instruction, f"{instruction.spelling} cannot take this operand")
 
-    def symbol(self, operand: ast.Symbol, instruction: ast.Instruction) -> Operand:
+    def symbol(self, operand: ast.Symbol, type: str, instruction: ast.Instruction) -> Operand:
         """A symbol as a value: its address where that is a number; frame addresses are computed into a register."""
         in_frame = self.frame_offset(operand.name)
         if in_frame is not None:
-            return self.computed("frame", in_frame + operand.offset, instruction)
+            return self.computed("frame", in_frame + operand.offset, type, instruction)
         if operand.name in self.parameter_offsets:
             self.takes_parameter_address = True
-            return self.computed("parameter_address", self.parameter_offsets[operand.name] + operand.offset, instruction)
+            place = self.parameter_offsets[operand.name] + operand.offset
+            return self.computed("parameter_address", place, type, instruction)
         if operand.name in self.symbols.addresses:
             return immediate(self.symbols.addresses[operand.name] + operand.offset)
         raise self.error(instruction, f"'{operand.name}' cannot be used as a value")
 
-    def computed(self, field: str, offset: int, instruction: ast.Instruction) -> Operand:
-        result = self.register_operand(self.temporary("u64"), written=True)
+    def computed(self, field: str, offset: int, type: str, instruction: ast.Instruction) -> Operand:
         start = Operand(UNIFORM_64, value=context.offset(field))
-        self.emit(Action.COMPUTE, "add.u64", [result, start, immediate(offset)], instruction)
-        return Operand(DOUBLE, result.register)
+        operands = [self.temporary("u64"), start, immediate(offset)]
+        self.emit(Action.COMPUTE, "add.u64", operands, instruction)
+        return self.in_register(replace(operands[0], written=False), type, instruction)
 
     def special(self, operand: ast.SpecialRegister, type: str, instruction: ast.Instruction) -> Operand:
         found = context.special(operand.name)
         if found is None:
             raise self.error(instruction, f"special register '%{operand.name}' is not supported")
-        kind, offset = found
-        place = Operand(kind, value=offset)
-        if instruction.opcode in (*MEMORY_ACTIONS, "tex", "suld", "sust"):
-            width = "u64" if kind == UNIFORM_64 else "u32"
-            register = self.register_operand(self.temporary(width), written=True)
-            self.emit(Action.COMPUTE, f"mov.{width}", [register, place], instruction)
-            return Operand(register.kind, register.register)
-        return place
+        place = Operand(found[0], value=found[1])
+        if instruction.opcode not in READ_FROM_REGISTERS:
+            return place
+        action = Action.TIME if context.reads_time(operand.name) else Action.COMPUTE
+        return self.in_register(place, type, instruction, action)
 
-    def check_width(self, register: ast.Register, type: str, instruction: ast.Instruction) -> None:
-        has, needs = bits_of(register.type), bits_of(type)
-        narrow_ok = instruction.opcode in LOOSE_WIDTH
-        if has == needs or (needs == 8 and has == 16) or (narrow_ok and has > needs and needs > 1):
-            return
-        what = "a predicate" if needs == 1 else f"{needs} bits"
-        raise self.error(instruction, f"{register.spelling} ({register.type}) where {instruction.spelling} needs {what}")
+    def in_register(
+        self, operand: Operand, type: str, instruction: ast.Instruction, action: Action = Action.COMPUTE
+    ) -> Operand:
+        """The operand, moved into a new register unless it is in one as wide as `type`."""
+        kind = register_kind(type)
+        if operand.kind == kind:
+            return operand
+        spelling = {HALF: "mov.b16", WORD: "mov.b32", DOUBLE: "mov.b64"}[kind]
+        moved = self.temporary(spelling.removeprefix("mov."))
+        self.emit(action, spelling, [moved, operand], instruction)
+        return replace(moved, written=False)
 
     def reads_time(self, instruction: ast.Instruction) -> bool:
         return any(isinstance(o, ast.SpecialRegister) and context.reads_time(o.name) for o in instruction.operands)
+
+    def refuse(self, instruction: ast.Instruction, problem: str | None) -> None:
+        """An error at the instruction, if there is a problem."""
+        if problem:
+            raise self.error(instruction, problem)
 
     def error(self, instruction: ast.Instruction, problem: str) -> PtxError:
         return error(instruction, f"{problem} (in '{self.function.name}')", self.module.source_name)

@@ -2,6 +2,7 @@
 
 import struct
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -33,7 +34,9 @@ def immediate(value: int) -> Operand:
     return Operand(IMMEDIATE, value=value - (1 << 64) if value >> 63 else value)
 
 
+@cache
 def register_kind(type: str) -> str:
+    """The operand kind of a register of a type."""
     return PREDICATE if type == "pred" else KIND_OF_BITS[bits_of(type)]
 
 
@@ -50,7 +53,8 @@ def literal_bits(literal: ast.Integer | ast.Float, type: str) -> int:
         return literal.bits
     value = struct.unpack("<d" if literal.width == 64 else "<f", literal.bits.to_bytes(literal.width // 8, "little"))[0]
     if type == "f16":
-        return int(np.float16(value).view(np.uint16))
+        with np.errstate(over="ignore"):
+            return int(np.float16(value).view(np.uint16))
     if type in ("f32", "f64"):
         return _float_bits(value, type)
     return literal.bits & ((1 << width) - 1)

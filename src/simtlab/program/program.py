@@ -6,20 +6,24 @@ from functools import cached_property
 
 import numpy as np
 
+from simtlab.errors import PtxError
 from simtlab.frontend import ast
 from simtlab.frontend.cubin import RegisterCounts
 from simtlab.frontend.mangled import readable_name
 from simtlab.isa.build import provide
 from simtlab.isa.shape import Shape
-from simtlab.program.encode import encode
+from simtlab.program.encode import MAX_INSTRUCTIONS, encode
 from simtlab.program.frame import place_in_order, shared_layout
 from simtlab.program.function import Depth, FunctionCode, depth_of, lower_function
 from simtlab.program.load_classes import Load, LoadClass, classify
 from simtlab.program.lower import Lowered, Symbols
 from simtlab.program.reach import reachable, shared_variables
+from simtlab.program.register_limit import register_limit
 
 FUNCTION_BASE = 0x0300_0000_0000  # a function's address: this plus 16 times its number in the module
 FUNCTION_STEP = 16
+MAX_PARAMETER_BYTES = 32764  # as PTX ISA 8.1 and later allow on sm_70
+MAX_LOCAL_BYTES = 512 * 1024  # of a thread, as on every GPU since sm_20
 MOST_LINES_OF_A_CALL = 12  # that a message shows
 FROM_PTX = RegisterCounts(why_none="the kernel came as PTX")
 
@@ -71,8 +75,8 @@ class Program:
 
     @property
     def own_registers(self) -> int:
-        """As simtlab allocates them from the PTX, functions it calls included."""
-        return self.depth.registers
+        """As simtlab allocates them from the PTX, functions it calls included, up to what the kernel's directives leave it."""
+        return min(self.depth.registers, register_limit(self.kernel, self.module.target[0]))
 
     @property
     def registers_from(self) -> str:
@@ -126,6 +130,22 @@ def function_addresses(module: ast.Module) -> dict[str, int]:
     return {name: FUNCTION_BASE + FUNCTION_STEP * number for number, name in enumerate(module.functions)}
 
 
+def check_size(module: ast.Module, kernel: str, names: Sequence[str], parameter_bytes: int) -> None:
+    """Refuse what no GPU could hold before any work is put into it."""
+    if parameter_bytes > MAX_PARAMETER_BYTES:
+        problem = f"kernel '{kernel}' has {parameter_bytes} bytes of parameters; at most {MAX_PARAMETER_BYTES} are possible"
+        raise at(module, kernel, problem)
+    count = sum(isinstance(s, ast.Instruction) for name in names for s in module.functions[name].body or ())
+    if count > MAX_INSTRUCTIONS:
+        raise at(module, kernel, f"kernel '{kernel}' has {count} instructions; at most {MAX_INSTRUCTIONS} are possible")
+
+
+def at(module: ast.Module, kernel: str, problem: str) -> PtxError:
+    """An error where the kernel begins."""
+    place = module.functions[kernel].position
+    return PtxError(problem, place.line, place.column, module.source_name)
+
+
 def build_program(
     module: ast.Module,
     kernel: str,
@@ -135,6 +155,7 @@ def build_program(
     """Lower, analyse, allocate and lay out a kernel. `addresses` gives module variables' device addresses."""
     parameter_offsets, parameter_bytes = place_in_order(module.functions[kernel].parameters)
     names = reachable(module, kernel)
+    check_size(module, kernel, names, parameter_bytes)
     shared = shared_variables(module, names)
     shared_offsets, shared_bytes = shared_layout(shared)
     spaces = {v.name: v.space for v in module.variables.values()} | dict.fromkeys(shared, "shared")
@@ -142,12 +163,16 @@ def build_program(
     functions: dict[str, FunctionCode] = {}
     first = 0
     for name in names:
-        offsets = parameter_offsets if name == kernel else {}
-        functions[name] = lower_function(module.functions[name], module, symbols, offsets, first)
+        parameters = (parameter_offsets, parameter_bytes) if name == kernel else ({}, 0)
+        functions[name] = lower_function(module.functions[name], module, symbols, parameters, first)
         first += len(functions[name].instructions)
     lowered = [instruction for code in functions.values() for instruction in code.instructions]
     native = provide({Shape(i.spelling, i.kinds) for i in lowered if i.spelling})
     table, targets = encode(functions, native)
+    depth = depth_of(kernel, functions)
+    if depth.local_bytes > MAX_LOCAL_BYTES:
+        needed = f"kernel '{kernel}' needs {depth.local_bytes} bytes of local memory a thread"
+        raise at(module, kernel, f"{needed}; at most {MAX_LOCAL_BYTES} are possible")
     entries = [functions[name].first if name in functions else -1 for name in module.functions]
     return Program(
         kernel=module.functions[kernel],
@@ -160,6 +185,6 @@ def build_program(
         parameter_offsets=parameter_offsets,
         parameter_bytes=parameter_bytes,
         static_shared_bytes=shared_bytes,
-        depth=depth_of(kernel, functions),
+        depth=depth,
         count_registers=count_registers,
     )

@@ -1,5 +1,6 @@
 """Which functions and shared variables a kernel can reach."""
 
+from collections import deque
 from collections.abc import Iterable
 
 from simtlab.frontend import ast
@@ -43,14 +44,14 @@ def called_by_address(module: ast.Module, functions: Iterable[str]) -> set[str]:
 
 def reachable(module: ast.Module, kernel: str) -> list[str]:
     """The kernel first, then each function it calls, names, or can find in a table of initialised pointers."""
-    order = [kernel]
-    tables = symbols_in_tables(module)
-    for current in order:
-        named = symbols_of(module.functions[current]) | tables
-        for candidate, function in module.functions.items():
-            if candidate in named and candidate not in order and function.body is not None and not function.is_kernel:
-                order.append(candidate)
-    return order
+    number = {name: k for k, (name, f) in enumerate(module.functions.items()) if f.body is not None and not f.is_kernel}
+    order = {kernel: symbols_of(module.functions[kernel]) | symbols_in_tables(module)}
+    pending = deque([kernel])
+    while pending:
+        for name in sorted(order[pending.popleft()] & number.keys() - order.keys(), key=number.__getitem__):
+            order[name] = symbols_of(module.functions[name])
+            pending.append(name)
+    return list(order)
 
 
 def shared_variables(module: ast.Module, functions: list[str]) -> dict[str, ast.Variable]:

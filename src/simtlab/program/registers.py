@@ -46,12 +46,12 @@ def allocate(graph: ControlFlowGraph, usages: Sequence[Usage], kinds: Sequence[s
     return Allocation(place, storage, registers, predicates, window_bytes, _most_live(usages, after, widths))
 
 
-def _store(order: Sequence[int], kinds: Sequence[str], conflicts: Sequence[int]) -> tuple[list[int], int]:
+def _store(order: Sequence[int], kinds: Sequence[str], conflicts: Sequence[set[int]]) -> tuple[list[int], int]:
     """Offsets in the register window: 64-bit registers first, then 32-bit, 16-bit, predicates, each sharing with its own."""
     number = [NOWHERE] * len(kinds)
     used = dict.fromkeys("dwhp", 0)
     for v in order:
-        taken = {number[other] for other in bits(conflicts[v]) if kinds[other] == kinds[v]}
+        taken = {number[other] for other in conflicts[v] if kinds[other] == kinds[v]}
         number[v] = next(k for k in range(len(taken) + 1) if k not in taken)
         used[kinds[v]] = max(used[kinds[v]], number[v] + 1)
     start, end = {}, 0
@@ -63,52 +63,39 @@ def _store(order: Sequence[int], kinds: Sequence[str], conflicts: Sequence[int])
     return storage, max(-(-end // ALIGN_BYTES) * ALIGN_BYTES, ALIGN_BYTES)
 
 
-def bits(word: int) -> list[int]:
-    """The positions of the set bits."""
-    found = []
-    while word:
-        low = word & -word
-        found.append(low.bit_length() - 1)
-        word ^= low
-    return found
-
-
-def _interference(usages: Sequence[Usage], after: Sequence[int], count: int) -> list[int]:
+def _interference(usages: Sequence[Usage], after: Sequence[frozenset[int]], count: int) -> list[set[int]]:
     """Two registers conflict where one is written while the other is live, or both are written at once."""
-    conflicts = [0] * count
+    conflicts: list[set[int]] = [set() for _ in range(count)]
     for usage, live in zip(usages, after, strict=True):
-        if usage.writes:
-            together = live | usage.writes
-            for v in bits(usage.writes):
-                conflicts[v] |= together & ~(1 << v)
+        for v in usage.writes:
+            conflicts[v] |= live
+            conflicts[v] |= usage.writes
+    for v, others in enumerate(conflicts):
+        others.discard(v)
     for v in range(count):
-        mine = 1 << v
-        for other in bits(conflicts[v]):
-            conflicts[other] |= mine
+        for other in tuple(conflicts[v]):
+            conflicts[other].add(v)
     return conflicts
 
 
 def _order_of_definition(graph: ControlFlowGraph, usages: Sequence[Usage]) -> list[int]:
     """Registers as their first mention comes in reverse post-order; never-mentioned ones are left out."""
-    seen = 0
+    seen: set[int] = set()
     order: list[int] = []
-    reachable = graph.order()
-    rest = [n for n in range(len(graph.blocks)) if n not in set(reachable)]
-    for number in (*reachable, *rest):
+    for number in dict.fromkeys((*graph.order(), *range(len(graph.blocks)))):
         block = graph.blocks[number]
         for k in range(block.first, block.end):
-            new = (usages[k].reads | usages[k].writes) & ~seen
-            if new:
-                seen |= new
-                order.extend(bits(new))
+            new = (usages[k].reads | usages[k].writes) - seen
+            seen |= new
+            order.extend(sorted(new))
     return order
 
 
-def _lowest_free(v: int, place: Sequence[int], widths: Sequence[int], conflicts: int) -> int:
+def _lowest_free(v: int, place: Sequence[int], widths: Sequence[int], conflicts: set[int]) -> int:
     """The lowest free place of v's class; single registers fill up half-used pairs first."""
     width = widths[v]
     taken = 0
-    for other in bits(conflicts):
+    for other in conflicts:
         if place[other] >= 0 and (widths[other] == 0) == (width == 0):
             taken |= ((1 << max(widths[other], 1)) - 1) << place[other]
     if width == 2:
@@ -121,12 +108,9 @@ def _lowest_free(v: int, place: Sequence[int], widths: Sequence[int], conflicts:
     return free[0]
 
 
-def _most_live(usages: Sequence[Usage], after: Sequence[int], widths: Sequence[int]) -> int:
-    pairs = sum(1 << v for v, w in enumerate(widths) if w == 2)
-    singles = sum(1 << v for v, w in enumerate(widths) if w == 1)
-
-    def weight(live: int) -> int:
-        return (live & singles).bit_count() + 2 * (live & pairs).bit_count()
+def _most_live(usages: Sequence[Usage], after: Sequence[frozenset[int]], widths: Sequence[int]) -> int:
+    def weight(live: frozenset[int]) -> int:
+        return sum(widths[v] for v in live)
 
     most = 0
     for usage, live in zip(usages, after, strict=True):

@@ -10,6 +10,13 @@ from simtlab.program.action import SERVICES, Action, Space
 from simtlab.program.frame import Signature
 from simtlab.program.lower import FunctionLowering
 from simtlab.program.operand import Operand, immediate, register_kind
+from simtlab.program.operand_checks import (
+    by_value_problem,
+    packed_problem,
+    parameter_problem,
+    service_problem,
+    variable_problem,
+)
 
 
 def lower_statement(lowering: FunctionLowering, instruction: ast.Instruction) -> None:
@@ -31,15 +38,18 @@ def lower_packed_move(lowering: FunctionLowering, instruction: ast.Instruction) 
     if len(instruction.operands) != 2:
         raise lowering.error(instruction, "mov takes 2 operands")
     destination, source = instruction.operands
-    whole = f"b{bits_of(m.type)}"
-    if isinstance(source, ast.Vector):
-        part = f"b{bits_of(m.type) // len(source.elements)}"
+    vector = source if isinstance(source, ast.Vector) else destination
+    assert isinstance(vector, ast.Vector)
+    given, parts = (m.type if m.types else None), len(vector.elements)
+    lowering.refuse(instruction, packed_problem(given, parts, instruction))
+    bits = bits_of(m.type)
+    whole, part = f"b{bits}", f"b{bits // parts}"
+    if vector is source:
         operands = [lowering.destination(destination, whole, instruction)]
         operands += [lowering.source(element, part, instruction) for element in source.elements]
         lowering.emit(Action.COMPUTE, f"pack.{whole}", operands, instruction)
-    elif isinstance(destination, ast.Vector):
-        part = f"b{bits_of(m.type) // len(destination.elements)}"
-        operands = [lowering.destination(element, part, instruction) for element in destination.elements]
+    else:
+        operands = [lowering.destination(element, part, instruction) for element in vector.elements]
         operands.append(lowering.source(source, whole, instruction))
         lowering.emit(Action.COMPUTE, f"unpack.{whole}", operands, instruction)
 
@@ -52,7 +62,10 @@ def lower_parameter_access(lowering: FunctionLowering, instruction: ast.Instruct
     base = address.base
     if isinstance(base, ast.Symbol) and base.name in lowering.parameter_offsets and instruction.opcode == "ld":
         row, m = lowering.row_of(instruction), Modifiers(instruction.spelling)
-        moved = ast.Address(None, lowering.parameter_offsets[base.name] + base.offset + address.offset)
+        offset = lowering.parameter_offsets[base.name] + base.offset + address.offset
+        size = m.lanes_per_access * bits_of(m.type) // 8
+        lowering.refuse(instruction, parameter_problem(offset, size, lowering.parameter_bytes, instruction))
+        moved = ast.Address(None, offset)
         operands = tuple(moved if o is address else o for o in instruction.operands)
         flat = lowering.flatten(replace(instruction, operands=operands), row, m)
         lowering.emit(Action.COMPUTE, instruction.spelling, flat, instruction)
@@ -71,6 +84,8 @@ def lower_call(lowering: FunctionLowering, instruction: ast.Instruction) -> None
     assert isinstance(returns, ast.Arguments)
     assert isinstance(arguments, ast.Arguments)
     declaration = _declaration(lowering, instruction, callee, prototype)
+    if getattr(declaration, "is_kernel", False):
+        raise lowering.error(instruction, f"'{declaration.name}' is a kernel (.entry): only a .func can be called")
     signature = Signature.of(declaration)
     given = len(returns.values), len(arguments.values)
     wanted = len(signature.returns), len(signature.parameters)
@@ -79,21 +94,27 @@ def lower_call(lowering: FunctionLowering, instruction: ast.Instruction) -> None
                              f"'{declaration.name}' has {wanted[1]} and {wanted[0]}")  # fmt: skip
     base = lowering.frame.size
     for value, (formal, start) in zip(arguments.values, signature.parameters, strict=True):
-        if not isinstance(value, ast.Symbol):
+        if isinstance(value, ast.Symbol):
+            _check_variable(lowering, instruction, value, formal)
+        else:
             _store_argument(lowering, instruction, value, formal, base + start)
     if isinstance(callee, ast.Register):
-        target = lowering.register_operand(callee, written=False)
+        target = lowering.register_operand(callee, "b64", instruction, written=False)
         lowering.emit(Action.INDIRECT_CALL, "", [target], instruction, values=(base,))
     elif declaration.name in SERVICES and getattr(declaration, "body", None) is None:
+        service = SERVICES[declaration.name]
+        lowering.refuse(instruction, service_problem(service, declaration.name, signature))
         places = [base + start for _, start in [*signature.returns, *signature.parameters]]
-        lowering.emit(Action.SERVICE, "", [], instruction, values=(SERVICES[declaration.name], *places))
+        lowering.emit(Action.SERVICE, "", [], instruction, values=(service, *places))
     else:
         assert isinstance(callee, ast.Symbol)
         if getattr(declaration, "body", None) is None:
             raise lowering.error(instruction, f"function '{callee.name}' is declared but not defined")
         lowering.emit(Action.CALL, "", [], instruction, callee=callee.name, values=(base,))
     for value, (formal, start) in zip(returns.values, signature.returns, strict=True):
-        if isinstance(value, ast.Register):
+        if isinstance(value, ast.Symbol):
+            _check_variable(lowering, instruction, value, formal)
+        elif not isinstance(value, ast.Sink):
             _load_result(lowering, instruction, value, formal, base + start)
 
 
@@ -132,40 +153,56 @@ def plan_outgoing(lowering: FunctionLowering) -> None:
                     raise lowering.error(statement, f"'{value.name}' is an argument of two calls at different places")
 
 
+def _check_variable(
+    lowering: FunctionLowering, instruction: ast.Instruction, value: ast.Symbol, formal: ast.Variable
+) -> None:
+    variable = lowering.function.variables.get(value.name)
+    lowering.refuse(instruction, variable_problem(value.name, variable, formal))
+
+
 def _store_argument(
     lowering: FunctionLowering, instruction: ast.Instruction, value: ast.Operand, formal: ast.Variable, place: int
 ) -> None:
+    lowering.refuse(instruction, by_value_problem(formal))
     source = lowering.source(value, formal.type, instruction)
     operands = [Operand(FRAME), immediate(place), source]
-    lowering.emit(Action.STORE, f"st.{formal.type}", operands, instruction, space=Space.LOCAL)
+    lowering.emit(Action.STORE, f"st.{as_bits(formal)}", operands, instruction, space=Space.LOCAL)
 
 
 def _load_result(
-    lowering: FunctionLowering, instruction: ast.Instruction, value: ast.Register, formal: ast.Variable, place: int
+    lowering: FunctionLowering, instruction: ast.Instruction, value: ast.Operand, formal: ast.Variable, place: int
 ) -> None:
-    operands = [lowering.register_operand(value, written=True), Operand(FRAME), immediate(place)]
-    lowering.emit(Action.LOAD, f"ld.{formal.type}", operands, instruction, space=Space.LOCAL)
+    lowering.refuse(instruction, by_value_problem(formal))
+    operands = [lowering.destination(value, formal.type, instruction), Operand(FRAME), immediate(place)]
+    lowering.emit(Action.LOAD, f"ld.{as_bits(formal)}", operands, instruction, space=Space.LOCAL)
+
+
+def as_bits(formal: ast.Variable) -> str:
+    """The type of the access that moves a parameter."""
+    return f"b{bits_of(formal.type)}"
 
 
 def load_register_formals(lowering: FunctionLowering) -> None:
     """A function may take `.reg` parameters: read them from the frame first."""
+    origin = entry_origin(lowering.function)
     for formal, start in Signature.of(lowering.function).parameters:
         if formal.space == "reg":
-            register = lowering.function.registers.get(formal.name)
-            number = lowering.register(formal.name, register.type if register else formal.type)
-            operands = [Operand(register_kind(formal.type), number, written=True), Operand(FRAME), immediate(start)]
-            origin = entry_origin(lowering.function)
-            lowering.emit(Action.LOAD, f"ld.{formal.type}", operands, origin, space=Space.LOCAL)
+            operands = [_formal_register(lowering, formal, origin, written=True), Operand(FRAME), immediate(start)]
+            lowering.emit(Action.LOAD, f"ld.{as_bits(formal)}", operands, origin, space=Space.LOCAL)
 
 
 def store_register_results(lowering: FunctionLowering) -> None:
     """… and `.reg` results: write them to the frame last."""
+    origin = entry_origin(lowering.function)
     for formal, start in Signature.of(lowering.function).returns:
         if formal.space == "reg":
-            source = Operand(register_kind(formal.type), lowering.register(formal.name, formal.type))
-            operands = [Operand(FRAME), immediate(start), source]
-            origin = entry_origin(lowering.function)
-            lowering.emit(Action.STORE, f"st.{formal.type}", operands, origin, space=Space.LOCAL)
+            operands = [Operand(FRAME), immediate(start), _formal_register(lowering, formal, origin, written=False)]
+            lowering.emit(Action.STORE, f"st.{as_bits(formal)}", operands, origin, space=Space.LOCAL)
+
+
+def _formal_register(lowering: FunctionLowering, formal: ast.Variable, origin: ast.Instruction, written: bool) -> Operand:
+    lowering.refuse(origin, by_value_problem(formal))
+    return Operand(register_kind(formal.type), lowering.register(formal.name, formal.type), written=written)
 
 
 def entry_origin(function: ast.Function) -> ast.Instruction:

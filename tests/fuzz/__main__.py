@@ -1,0 +1,47 @@
+"""`python -m tests.fuzz 100000`: try so many mutants, say how far it is, keep those that end badly."""
+
+import argparse
+import time
+from pathlib import Path
+
+from tests.fuzz.corpus import every_seed
+from tests.fuzz.runner import Report, campaign, keep
+
+FOLDER = Path("build/fuzz")
+
+
+class Progress:
+    """A line every few seconds, and every new finding at once."""
+
+    def __init__(self, count: int, folder: Path):
+        self.count, self.folder = count, folder
+        self.start = self.said = time.monotonic()
+        self.shown = 0
+
+    def __call__(self, report: Report) -> None:
+        for number, finding in report.findings[self.shown :]:
+            print(f"mutant {number}: {finding}\n  kept in {keep(number, finding, self.folder)}", flush=True)
+        self.shown = len(report.findings)
+        now = time.monotonic()
+        if now - self.said > 10:
+            self.said = now
+            done = sum(report.outcomes.values())
+            print(f"{done} of {self.count}, {done / (now - self.start):.0f} a second, {self.shown} findings", flush=True)
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    arguments.add_argument("count", type=int, nargs="?", default=100_000, help="mutants to try")
+    arguments.add_argument("--first", type=int, default=0, help="the first one's number; a number is always the same mutant")
+    arguments.add_argument("--processes", type=int, default=2)
+    arguments.add_argument("--folder", type=Path, default=FOLDER, help="where mutants go that end badly")
+    given = arguments.parse_args()
+    report = campaign(given.first, given.count, given.processes, every_seed(), Progress(given.count, given.folder))
+    for outcome, count in report.outcomes.most_common():
+        print(f"{count:8} {outcome}")
+    print(f"{sum(report.outcomes.values())} mutants, {len(report.findings)} findings")
+    return 1 if report.findings else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
