@@ -40,7 +40,7 @@ class MachineChoice:
     def build(self, host: Host) -> Gpu:
         """The GPU, functional or timed."""
         if self.gpu is None:
-            of_machine = {"--set": self.changes, "--policy": self.policies}
+            of_machine: dict[str, Any] = {"--set": self.changes, "--policy": self.policies}
             of_machine |= {"--max-cycles": host.max_cycles, "--check-policies": host.check_policies}
             for name, given in of_machine.items():
                 if given:
