@@ -16,7 +16,7 @@ from simtlab.host.texture import Surface, Texture
 from simtlab.host.types import holds, numpy_scalar, vector_parts
 from simtlab.program.program import Program
 
-SIMPLE: Any = ctypes.c_int.__mro__[1]  # of which ctypes' numbers are made
+SIMPLE: Any = ctypes._SimpleCData  # what ctypes' numbers and addresses have in common
 
 
 @dataclass(frozen=True)

@@ -120,14 +120,7 @@ class Gpu:
         count = cache(lambda: given.registers if timed else compiled(count_registers=True).registers)
 
         def declared(variable: str) -> Type | None:
-            """The type of a variable, which the PTX often leaves out: the compiler mangles it into the name of an instance."""
-            template = f"{text}\ntemplate <class T> __global__ void {TYPE_OF}(T *) {{}}\n"
-            asked = f"{TYPE_OF}<decltype(::{readable_name(variable)})>"
-            try:
-                instance = demangle(compile_cuda(template, name, options, paths, [asked]).names[asked])
-            except CompileError:
-                return None
-            return instance.parameters[0].pointee if instance and instance.parameters else None
+            return type_of(variable, text, lambda source, asked: compile_cuda(source, name, options, paths, [asked]))
 
         return self._module(given.ptx, f"{Path(name).stem}.ptx", given.names, count, declared)
 
@@ -269,6 +262,20 @@ def read_push_order(name: str) -> PushOrder:
     if name not in orders:
         raise SimtlabError(f"push_order is {name!r}; it must be one of {', '.join(orders)}")
     return orders[name]
+
+
+def type_of(variable: str, text: str, compile: Callable[[str, str], CompiledCuda]) -> Type | None:
+    """The type a variable has in the source, which the PTX often leaves out: the compiler mangles it into an instance's name.
+
+    None where the source cannot name the variable from outside, as one of a function.
+    """
+    template = f"{text}\ntemplate <class T> __global__ void {TYPE_OF}(T *) {{}}\n"
+    asked = f"{TYPE_OF}<decltype(::{readable_name(variable)})>"
+    try:
+        instance = demangle(compile(template, asked).names[asked])
+    except CompileError:
+        return None
+    return instance.parameters[0].pointee if instance and instance.parameters else None
 
 
 def read_source(source: str | PathLike, default_name: str) -> tuple[str, str]:
