@@ -113,7 +113,7 @@ def file_digest(path: str) -> str:
     try:
         return digest_of_files([("input", Path(path))])
     except (OSError, ValueError) as error:
-        raise StudyError(f"cannot read {path!r}: {getattr(error, 'strerror', None) or error}") from None
+        raise StudyError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
 
 
 # Machines and policies ------------------------------------------------------------------------------------------------
