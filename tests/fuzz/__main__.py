@@ -15,7 +15,7 @@ class Progress:
 
     def __init__(self, count: int, folder: Path):
         self.count, self.folder = count, folder
-        self.start = self.said = time.monotonic()
+        self.start = self.said = 0.0
         self.shown = 0
 
     def __call__(self, report: Report) -> None:
@@ -23,10 +23,12 @@ class Progress:
             print(f"mutant {number}: {finding}\n  kept in {keep(number, finding, self.folder)}", flush=True)
         self.shown = len(report.findings)
         now = time.monotonic()
-        if now - self.said > 10:
+        self.start = self.start or now
+        if now - self.said > 10 and report.outcomes:
             self.said = now
             done = sum(report.outcomes.values())
-            print(f"{done} of {self.count}, {done / (now - self.start):.0f} a second, {self.shown} findings", flush=True)
+            rate = done / max(now - self.start, 1)
+            print(f"{done} of {self.count}, {rate:.0f} a second, {self.shown} findings", flush=True)
 
 
 def main() -> int:
@@ -36,6 +38,7 @@ def main() -> int:
     arguments.add_argument("--processes", type=int, default=2)
     arguments.add_argument("--folder", type=Path, default=FOLDER, help="where mutants go that end badly")
     given = arguments.parse_args()
+    print(f"{len(every_seed())} seeds are made ready", flush=True)
     report = campaign(given.first, given.count, given.processes, every_seed(), Progress(given.count, given.folder))
     for outcome, count in report.outcomes.most_common():
         print(f"{count:8} {outcome}")

@@ -1,5 +1,6 @@
 """Many mutants in worker processes: which ended badly, and how."""
 
+import gc
 import multiprocessing
 import os
 import resource
@@ -21,6 +22,7 @@ from tests.fuzz.trial import Result, Trials
 HANG_SECONDS = 30
 ONE_IN_TIMED = 8  # mutants of which one runs on a machine
 MEMORY_LIMIT = 6 << 30
+PROGRAMS_KEPT = 20  # at most, of those that nobody needs any more
 A_BATCH = 500  # mutants that a worker tries before another takes its place
 
 
@@ -71,6 +73,8 @@ def work(channel: Connection, numbers: list[int], seeds: tuple[str, ...]) -> Non
     watch_launches()
     trials = Trials()
     for number in numbers:
+        if number % PROGRAMS_KEPT == 0:
+            gc.collect()  # a program's table takes much of the address space until it is let go
         channel.send(number)
         channel.send(trials.run(mutant(number, seeds), is_timed(number)))
     channel.send(None)

@@ -56,15 +56,19 @@ class Trials:
         return self.timed_gpu
 
     def run(self, text: str, timed: bool) -> Result:
+        try:
+            return self.within_time(text, timed)
+        except OutOfTime:  # wherever it came: the alarm may ring while it is being turned off
+            self.timed_gpu = None
+            return Result("stopped")
+
+    def within_time(self, text: str, timed: bool) -> Result:
         signal.setitimer(signal.ITIMER_REAL, self.seconds)
         try:
             launch_all(self.gpu(timed), text + "\n")
             return Result("ran")
         except SimtlabError as error:
             return Result(type(error).__name__)
-        except OutOfTime:
-            self.timed_gpu = None
-            return Result("stopped")
         except Exception as error:
             self.timed_gpu = None
             frame = traceback.extract_tb(error.__traceback__)[-1]

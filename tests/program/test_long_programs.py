@@ -68,24 +68,27 @@ def chain(size):
 
 
 def branches(size):
-    """Every fourth instruction skips the next three."""
-    flows, usages = chain(size)
+    """Every fourth instruction makes a new value from the last and skips the next three, which use it for others of their own."""
+    flows, _ = chain(size)
+    reads = [({k}, {k + 3}, {k - 1}, {k - 1})[k % 4] for k in range(size)]
+    writes = [({k + 4}, {k}, {k}, set())[k % 4] for k in range(size)]
+    usages = [Usage(frozenset(read), frozenset(written), True) for read, written in zip(reads, writes, strict=True)]
     return [Flow((k + 4,)) if k % 4 == 0 and k + 4 < size else flow for k, flow in enumerate(flows)], usages
 
 
 def endless_loops(size):
     """Every tenth instruction is a loop without a way out, behind a branch that leads past it."""
-    flows, usages = chain(size)
+    flows, _ = chain(size)
     for k in range(0, size - 10, 10):
         flows[k], flows[k + 1] = Flow((k + 2,)), Flow((k + 1,), falls_through=False)
-    return flows, usages
+    return flows, [Usage(frozenset(), frozenset(), True)] * size
 
 
 @pytest.mark.parametrize("program_of", [chain, branches, endless_loops])
 def test_finding_blocks_and_registers(program_of):
     def work_of(size):
         flows, usages = program_of(size)
-        return lambda: allocate(ControlFlowGraph(flows), usages, "w" * (size + 2))
+        return lambda: allocate(ControlFlowGraph(flows), usages, "w" * (size + 4))
 
     assert grows_in_proportion(work_of, 6000)
 

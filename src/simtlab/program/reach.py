@@ -48,7 +48,8 @@ def reachable(module: ast.Module, kernel: str) -> list[str]:
     order = {kernel: symbols_of(module.functions[kernel]) | symbols_in_tables(module)}
     pending = deque([kernel])
     while pending:
-        for name in sorted(order[pending.popleft()] & number.keys() - order.keys(), key=number.__getitem__):
+        named = order[pending.popleft()]
+        for name in sorted((name for name in named if name in number and name not in order), key=number.__getitem__):
             order[name] = symbols_of(module.functions[name])
             pending.append(name)
     return list(order)
