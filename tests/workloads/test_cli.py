@@ -9,6 +9,7 @@ import simtlab as sl
 from tests.cli.conftest import SAXPY, invoke, refused
 
 PAGE = Path(__file__).parents[2] / "docs" / "workloads.md"
+TOO_LONG = ("2MM", "GAUS", "GRM", "HTW", "LU")  # a functional run of the paper's size takes hours: 2 to 40 G warp instructions
 
 
 def test_every_workload_is_listed_at_every_size_with_its_numbers():
@@ -16,7 +17,10 @@ def test_every_workload_is_listed_at_every_size_with_its_numbers():
     assert [(row["name"], row["size"]) for row in rows] == [
         (name, size) for name in sl.workloads() for size in ("tiny", "small", "paper")
     ]
+    assert {row["name"] for row in rows if row["launches"] is None} == set(TOO_LONG)
     for row in rows:
+        if row["size"] == "paper" and row["name"] in TOO_LONG:
+            continue
         assert row["launches"] >= 1
         assert row["instructions"] > 0
         assert 0 < row["global_load_share"] < 1

@@ -64,7 +64,7 @@ def _checked() -> str:
     """Which results were compared with the reference."""
     unchecked = [f"{name} at `{size}`" for name, sizes in stored().items() for size, run in sizes.items() if not run.checked]
     exceptions = f", except those of {', '.join(unchecked)}" if unchecked else ""
-    return f"the results were compared with the references{exceptions}."
+    return f"the results were compared with the references{exceptions}. A size without numbers takes too long to measure so."
 
 
 def _sources() -> str:
