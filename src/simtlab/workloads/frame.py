@@ -151,7 +151,7 @@ def workload(
     files: Mapping[str, str | PathLike] | None = None,
     **parameters: Any,
 ) -> Workload:
-    """A workload by its name, or by the path of its folder.
+    """A workload by its name, by an alias that a paper uses for it, or by the path of its folder.
 
     `files` are inputs of your own instead of generated ones (`files={"graph": "road.gr"}`); other keywords change single
     parameters of the size.

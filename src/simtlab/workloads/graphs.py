@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simtlab.workloads.errors import require
+
 RMAT_CORNERS = (0.57, 0.19, 0.19)  # probabilities a, b, c of Graph500 (Chakrabarti, Zhan, Faloutsos, SDM 2004)
 ROAD_KEPT, ROAD_DIAGONALS = 0.75, 0.05  # share of a lattice's streets kept; crossings with a diagonal one
 
@@ -111,3 +113,30 @@ def generate(kind: str, nodes: int, degree: int, seed: int = 0) -> Graph:
 
 def _lengths(random: np.random.Generator, edges: int) -> np.ndarray:
     return random.integers(1, 100, edges).astype(np.float32)
+
+
+def given_or_generated(who: str, graph: Graph | None, kind: str, nodes: int, degree: int, seed: int) -> Graph:
+    """A program's graph: the one from the user's file, or a generated one; WorkloadError for a kind that there is not."""
+    require(kind in GENERATORS, f"{who}: kind is '{kind}'; it must be one of {', '.join(GENERATORS)}")
+    return generate(kind, nodes, degree, seed) if graph is None else graph
+
+
+def whole_weights(who: str, graph: Graph, limit: int) -> np.ndarray:
+    """Weights as u4; WorkloadError unless all are whole, not negative, and cannot add up to `limit` along a path."""
+    weights = graph.weights.astype(np.float64)
+    wrong = np.flatnonzero((weights < 0) | (weights != np.floor(weights)))
+    if len(wrong):
+        edge = int(wrong[0])
+        one, other = int(graph.sources[edge]), int(graph.targets[edge])
+        require(
+            False, f"{who}: the edge from {one} to {other} has the weight {weights[edge]:g}; it must be a whole number, 0 or more"
+        )
+    longest = float(weights.max(initial=0)) * (graph.nodes - 1)
+    require(longest < limit, f"{who}: a path may be {longest:,.0f} long; the program counts to {limit - 1:,}")
+    return weights.astype(np.uint32)
+
+
+def simple(graph: Graph) -> Graph:
+    """The same graph undirected and without loops; of several edges between two nodes the lightest stays."""
+    order = np.argsort(graph.weights, kind="stable")
+    return undirected(graph.nodes, graph.sources[order], graph.targets[order], graph.weights[order])

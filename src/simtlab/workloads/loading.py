@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import os
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
@@ -29,19 +30,23 @@ CONTRACT = {
     "run": "run(launcher, data) -> dict of output arrays",
     "reference": "reference(data) -> dict of the output arrays expected",
 }
-OPTIONAL: dict[str, Any] = {"OPTIONS": (), "KERNEL_NAMES": (), "TOLERANCE": {}, "FILES": {}}
+PAPERS = ("CAPS", "DYNCTA", "LOADS")
+DYNCTA_TYPES = ("Type-C", "Type-M", "Type-X")  # compute-intensive, memory-intensive, too little parallelism (its Table II)
+OPTIONAL: dict[str, Any] = {"OPTIONS": (), "KERNEL_NAMES": (), "TOLERANCE": {}, "FILES": {}, "PAPERS": (), "DYNCTA_TYPE": "",
+                            "ALIASES": ()}  # fmt: skip
 
 
 def workloads() -> list[str]:
     """Names of the workloads in the package."""
-    return sorted(path.parent.name.upper() for path in HERE.glob(f"*/{DEFINITION}"))
+    return sorted(load(folder).NAME for folder in _folders())
 
 
 def find(name: str | os.PathLike) -> Path:
-    """The folder of a workload: a name of the package's, or the path of a folder."""
+    """The folder of a workload: a name or an alias of the package's, or the path of a folder."""
     text = os.fspath(name)
-    if text.upper() in workloads():
-        return HERE / text.lower()
+    named = find_by_name(text, names())
+    if named is not None:
+        return named
     folder = Path(text)
     if not is_path(text):
         raise WorkloadError(_unknown(text))
@@ -53,15 +58,48 @@ def find(name: str | os.PathLike) -> Path:
     return folder.resolve()
 
 
+def _folders() -> list[Path]:
+    return sorted(path.parent for path in HERE.glob(f"*/{DEFINITION}"))
+
+
+@cache
+def names() -> dict[str, Path]:
+    """The folders of the package's workloads by all that they are called: names, and the aliases that papers use."""
+    return folders_by_name((load(folder), folder) for folder in _folders())
+
+
+def folders_by_name(definitions: Iterable[tuple[ModuleType, Path]]) -> dict[str, Path]:
+    """The folders by name and alias; WorkloadError if two workloads are called the same."""
+    found: dict[str, Path] = {}
+    for definition, folder in definitions:
+        for name in (definition.NAME, *definition.ALIASES):
+            if name in found:
+                raise WorkloadError(f"two workloads are called '{name}': {found[name]} and {folder}; change one's NAME or ALIASES")
+            found[name] = folder
+    return found
+
+
+def find_by_name(text: str, known: Mapping[str, Path]) -> Path | None:
+    """The workload with this name, whatever its case; WorkloadError if it is that of two in other cases."""
+    if text in known:
+        return known[text]
+    alike = [name for name in known if name.lower() == text.lower()]
+    if len({known[name] for name in alike}) > 1:
+        raise WorkloadError(f"'{text}' may be {' or '.join(alike)}: write it as one of these")
+    return known[alike[0]] if alike else None
+
+
 def is_path(text: str) -> bool:
     """Whether a name stands for a folder: it has a separator in it, or there is such a folder."""
     return os.sep in text or "/" in text or os.path.isdir(text)
 
 
 def _unknown(name: str) -> str:
-    known = workloads()
-    near = get_close_matches(name.upper(), known, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(known)}"
+    upper: dict[str, str] = {}
+    for known in (*workloads(), *names()):
+        upper.setdefault(known.upper(), known)
+    near = [upper[match] for match in get_close_matches(name.upper(), upper, n=3, cutoff=0.5)]
+    hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(workloads())}"
     return f"there is no workload '{name}'; {hint} (a workload of your own is given by the path of its folder)"
 
 
@@ -89,6 +127,13 @@ def _check_values(path: Path, module: ModuleType) -> None:
             raise WorkloadError(f"{path}: {name} must be a function: {CONTRACT[name]}")
     if module.CATEGORY not in CATEGORIES:
         raise WorkloadError(f"{path}: CATEGORY is {module.CATEGORY!r}; it must be {CONTRACT['CATEGORY']}")
+    for paper in module.PAPERS:
+        if paper not in PAPERS:
+            raise WorkloadError(f"{path}: PAPERS has {paper!r}; the papers are {', '.join(PAPERS)}")
+    if module.DYNCTA_TYPE not in ("", *DYNCTA_TYPES):
+        raise WorkloadError(f"{path}: DYNCTA_TYPE is {module.DYNCTA_TYPE!r}; it must be one of {', '.join(DYNCTA_TYPES)}")
+    if not isinstance(module.ALIASES, tuple | list):
+        raise WorkloadError(f"{path}: ALIASES is {module.ALIASES!r}; it must be a tuple of names")
     sizes = module.SIZES
     if not isinstance(sizes, dict) or not sizes or not all(isinstance(value, dict) for value in sizes.values()):
         raise WorkloadError(f"{path}: SIZES must be {CONTRACT['SIZES']}")

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simtlab.workloads.errors import require
+
 
 @dataclass(frozen=True)
 class Matrix:
@@ -30,3 +32,18 @@ def from_entries(shape: tuple[int, int], rows: np.ndarray, columns: np.ndarray, 
     offsets = np.zeros(shape[0] + 1, np.int32)
     np.cumsum(np.bincount(rows, minlength=shape[0]), out=offsets[1:])
     return Matrix(shape, offsets, np.asarray(columns, np.int32)[order], np.asarray(values, np.float32)[order])
+
+
+def square_with_pivots(who: str, what: str, matrix: Matrix) -> np.ndarray:
+    """All elements of a matrix that can be eliminated without exchanging rows; WorkloadError for any other."""
+    full = matrix.dense()
+    rows, columns = matrix.shape
+    require(
+        rows == columns and rows >= 2, f"{who}: the matrix has {rows} rows and {columns} columns; it must be square, 2 at least"
+    )
+    left = full.astype(np.float64)
+    for k in range(rows):
+        pivot = left[k, k]
+        require(bool(pivot), f"{who}: the pivot of row {k} is 0; this {what} does not exchange rows")
+        left[k + 1 :, k:] -= np.outer(left[k + 1 :, k] / pivot, left[k, k:])
+    return full

@@ -16,7 +16,15 @@ pattern of the suites' own. `simtlab run BFS --size small` runs one and checks i
 `sl.workload("BFS", size="tiny").run(gpu)` does so from Python; [write-a-workload.md](write-a-workload.md) shows how to add
 one. Every program has three sizes: `tiny` for tests, `small` for experiments in a hurry, `paper` for the input that the
 paper or the suite usually runs.
-"""
+
+## The papers' names
+
+The type is the one that DYNCTA (Table II) gives a program: `Type-C` is compute-intensive, `Type-M` memory-intensive, `Type-X` has
+too little parallelism. A program runs under its aliases too, and in any case of letters: `simtlab run HOT` is HSP.
+
+| workload | suite | papers | category | DYNCTA's type | aliases |
+|---|---|---|---|---|---|
+{names}"""
 RUNS = """
 ## Runs
 
@@ -24,8 +32,8 @@ Warp instructions are those executed by a functional run with the generated inpu
 `ld.global` among them, which textures and constant memory have no part in. `python -m simtlab.cli.workloads` measures them;
 {checked}
 
-| workload | suite | category | size | launches | warp instructions | global loads |
-|---|---|---|---|--:|--:|--:|
+| workload | size | launches | warp instructions | global loads |
+|---|---|--:|--:|--:|
 """
 KERNELS = """
 ## Kernels at size `{size}`
@@ -49,14 +57,14 @@ def as_markdown() -> str:
     """The whole page."""
     runs = [RUNS.format(checked=_checked()), *_run_rows(), KERNEL_COLUMNS.format(source=_sources())]
     kernels = [text for size in ("small", "paper") for text in (KERNELS.format(size=size), *_kernel_rows(size))]
-    return "".join([INTRODUCTION, *runs, *kernels, PROGRAMS, *map(_program, workloads())])
+    return "".join([INTRODUCTION.format(names="".join(_name_rows())), *runs, *kernels, PROGRAMS, *map(_program, workloads())])
 
 
 def _checked() -> str:
     """Which results were compared with the reference."""
     unchecked = [f"{name} at `{size}`" for name, sizes in stored().items() for size, run in sizes.items() if not run.checked]
     exceptions = f", except those of {', '.join(unchecked)}" if unchecked else ""
-    return f"the results were compared with the references{exceptions}."
+    return f"the results were compared with the references{exceptions}. A size without numbers takes too long to measure so."
 
 
 def _sources() -> str:
@@ -65,13 +73,20 @@ def _sources() -> str:
     return " or ".join(sorted({kernel.registers_from for run in runs for kernel in run.kernels}))
 
 
+def _name_rows() -> Iterator[str]:
+    for name in workloads():
+        program = load(find(name))
+        papers, aliases = ", ".join(program.PAPERS), ", ".join(f"`{alias}`" for alias in program.ALIASES)
+        yield _row(name, program.SUITE, papers, program.CATEGORY, program.DYNCTA_TYPE, aliases)
+
+
 def _run_rows() -> Iterator[str]:
     for name in workloads():
         definition = load(find(name))
         for size in definition.SIZES:
             found = stored().get(name, {}).get(size)
             numbers = [f"{found.launches}", f"{found.instructions:,}", percent(found.load_share)] if found else [""] * 3
-            yield _row(name, definition.SUITE, definition.CATEGORY, size, *numbers)
+            yield _row(name, size, *numbers)
 
 
 def _kernel_rows(size: str) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """BFS, breadth-first search: how many edges every node is away from a source, level by level.
 
-Suite: Rodinia (`bfs`), two kernels a level; Fig. 6b of CAPS shows its loads. Goes by BFS. Irregular.
+Suite: Rodinia (`bfs`), two kernels a level; Fig. 6b of CAPS shows its loads. Irregular.
 Masks, costs and the list of nodes are read by thread number, coalesced; edges by an address that was loaded, and a
 neighbour's mask by one that was loaded from there, so that a warp's accesses scatter and its threads take loops of
 different lengths.
@@ -16,6 +16,8 @@ from simtlab.workloads.errors import require
 NAME = "BFS"
 SUITE = "Rodinia"
 CATEGORY = "irregular"
+PAPERS = ("CAPS", "DYNCTA", "LOADS")
+DYNCTA_TYPE = "Type-M"
 SIZES = {
     "tiny": {"nodes": 1024, "degree": 3, "kind": "rmat"},
     "small": {"nodes": 16384, "degree": 6, "kind": "rmat"},

@@ -1,6 +1,6 @@
 """BPR, back propagation: one step of training a neural network with a hidden layer.
 
-Suite: Rodinia (`backprop`). Goes by BPR, BP, backprop, BKP. Regular.
+Suite: Rodinia (`backprop`). Regular.
 Each CTA reads a block of 16 x 16 weights whose rows of 17 are never aligned, reduces it in shared memory with ever fewer
 threads, and later reads it again to correct it. The stride between CTAs is constant: 16 rows.
 """
@@ -14,6 +14,9 @@ from simtlab.workloads.errors import require
 NAME = "BPR"
 SUITE = "Rodinia"
 CATEGORY = "regular"
+PAPERS = ("CAPS", "DYNCTA", "LOADS")
+DYNCTA_TYPE = "Type-M"
+ALIASES = ("BP", "BKP", "backprop")
 SIZES = {"tiny": {"n_inputs": 256}, "small": {"n_inputs": 16384}, "paper": {"n_inputs": 65536}}
 TOLERANCE = {  # sums of many singles in another order, and all that follows from them
     "hidden": (1e-4, 1e-6),

@@ -14,6 +14,7 @@ from simtlab.workloads.graphs import Graph, generate
 NAME = "CCL"
 SUITE = "graph programs"
 CATEGORY = "irregular"
+PAPERS = ("CAPS", "LOADS")
 OPTIONS = ()
 KERNEL_NAMES = ()
 FILES = {"graph": "graph"}

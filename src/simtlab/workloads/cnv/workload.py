@@ -1,6 +1,6 @@
 """CNV, convolutionSeparable of the CUDA SDK: a 17-tap filter along the rows of an image, then along its columns. Regular.
 
-Papers call it CNV or convolutionSeparable. A thread loads ten elements one block apart (64 B along rows, eight rows of the
+A thread loads ten elements one block apart (64 B along rows, eight rows of the
 image along columns), so every load has one stride over warps and CTAs; the rest is shared and constant memory.
 """
 
@@ -14,6 +14,8 @@ from simtlab.workloads.images import natural
 NAME = "CNV"
 SUITE = "CUDA SDK"
 CATEGORY = "regular"
+PAPERS = ("CAPS",)
+ALIASES = ("convolutionSeparable",)
 OPTIONS = ()
 KERNEL_NAMES = ()
 FILES = {"image": "image"}

@@ -1,6 +1,6 @@
 """CP, coulombic potential: the potential of a molecule's charges on a plane of grid points.
 
-Suite: ISPASS 2009 (GPGPU-Sim), after Parboil's `cp`. Goes by CP. Regular.
+Suite: ISPASS 2009 (GPGPU-Sim), after Parboil's `cp`. Regular.
 All threads walk through the same atoms, which constant memory broadcasts, and compute on registers alone. Global memory
 is touched at the end only: each warp reads and writes two coalesced half rows of the plane.
 """
@@ -14,6 +14,8 @@ from simtlab.workloads.errors import require
 NAME = "CP"
 SUITE = "ISPASS 2009"
 CATEGORY = "regular"
+PAPERS = ("CAPS", "DYNCTA")
+DYNCTA_TYPE = "Type-C"
 SIZES = {
     "tiny": {"width": 64, "height": 32, "atoms": 32},
     "small": {"width": 256, "height": 128, "atoms": 200},

@@ -1,6 +1,6 @@
 """FFT of SHOC: a batch of 512-point complex transforms and their inverses, in place. Regular.
 
-Papers call it FFT. A CTA of 64 threads has one transform: eight coalesced loads a thread, 512 B apart, at the same stride in
+A CTA of 64 threads has one transform: eight coalesced loads a thread, 512 B apart, at the same stride in
 every CTA; two exchanges through padded shared memory, twiddle factors from the special function unit, eight coalesced stores.
 """
 
@@ -11,6 +11,8 @@ import numpy as np
 NAME = "FFT"
 SUITE = "SHOC"
 CATEGORY = "regular"
+PAPERS = ("CAPS", "DYNCTA")
+DYNCTA_TYPE = "Type-M"
 OPTIONS = ()
 KERNEL_NAMES = ()
 SIZES = {

@@ -1,6 +1,6 @@
 """HSP, hotspot: temperatures on a chip from the power drawn, by explicit steps of the heat equation.
 
-Suite: Rodinia (`hotspot`). Goes by HSP, HS, hotspot. Regular.
+Suite: Rodinia (`hotspot`). Regular.
 A CTA loads 16 x 16 points of two arrays, of which neighbouring CTAs load four rows and columns again, and makes two
 steps in shared memory before it stores the inner 12 x 12. Rows of 12 leave most of its accesses unaligned.
 """
@@ -15,6 +15,9 @@ from simtlab.workloads.images import natural
 NAME = "HSP"
 SUITE = "Rodinia"
 CATEGORY = "regular"
+PAPERS = ("CAPS", "DYNCTA")
+DYNCTA_TYPE = "Type-C"
+ALIASES = ("HOT", "HS", "hotspot")
 SIZES = {
     "tiny": {"rows": 32, "columns": 40, "steps": 2, "pyramid": 2},
     "small": {"rows": 256, "columns": 256, "steps": 4, "pyramid": 2},

@@ -1,6 +1,6 @@
 """HST, histogram of the CUDA SDK: byte histograms with 64 and with 256 bins, partial ones first, then their sum. Regular.
 
-Papers call it HST or histogram. Loads of the data are coalesced and stride by the whole grid; counters lie in shared memory,
+Loads of the data are coalesced and stride by the whole grid; counters lie in shared memory,
 bytes of each thread's own for 64 bins, words shared by a warp and fought for with tags for 256; the merge strides by the bins.
 """
 
@@ -14,6 +14,8 @@ from simtlab.workloads.images import grey_levels, natural
 NAME = "HST"
 SUITE = "CUDA SDK"
 CATEGORY = "regular"
+PAPERS = ("CAPS",)
+ALIASES = ("histogram",)
 OPTIONS = ()
 KERNEL_NAMES = tuple(f"mergeHistogram{bins}Kernel<{threads}>" for bins in (64, 256) for threads in (32, 256))
 FILES = {"image": "image"}

@@ -1,6 +1,6 @@
 """JC1, jacobi1D of PolyBench/GPU: a three-point relaxation of a vector, two kernels a step. Regular, memory-bound.
 
-Papers call it JC1 or jacobi1D. One element a thread: loads of A[i-1], A[i], A[i+1] are coalesced, overlap within a warp, and
+One element a thread: loads of A[i-1], A[i], A[i+1] are coalesced, overlap within a warp, and
 have one stride (128 B) from warp to warp; the vector is small and stays in the L2 from launch to launch.
 """
 
@@ -11,6 +11,8 @@ import numpy as np
 NAME = "JC1"
 SUITE = "PolyBench/GPU"
 CATEGORY = "regular"
+PAPERS = ("CAPS",)
+ALIASES = ("jacobi1D",)
 OPTIONS = ()
 KERNEL_NAMES = ()
 SIZES = {

@@ -1,6 +1,6 @@
 """KM, k-means: points join their nearest centre, centres move to the mean of their points, and so on.
 
-Suite: Rodinia (`kmeans`). Goes by KM, KMN, kmeans. Irregular, as CAPS counts it.
+Suite: Rodinia (`kmeans`). Irregular, as CAPS counts it.
 A thread reads all features of its point once for every centre, each load coalesced and a whole array of points away
 from the last: the points a core works on are read again and again, and do not fit its cache. They are plain loads here, so
 that the L1 cache takes part; `texture=True` reads through a texture, as Rodinia's own version does.
@@ -15,6 +15,9 @@ from simtlab.workloads.errors import require
 NAME = "KM"
 SUITE = "Rodinia"
 CATEGORY = "irregular"
+PAPERS = ("CAPS", "DYNCTA")
+DYNCTA_TYPE = "Type-M"
+ALIASES = ("KMN", "kmeans")
 SIZES = {
     "tiny": {"points": 1024, "features": 8, "clusters": 4, "rounds": 2},
     "small": {"points": 16384, "features": 34, "clusters": 5, "rounds": 2},

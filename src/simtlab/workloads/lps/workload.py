@@ -1,6 +1,6 @@
 """LPS, laplace3D: Jacobi steps of the Laplace equation on a box with fixed walls.
 
-Suite: ISPASS 2009 (GPGPU-Sim), after Mike Giles's CUDA course. Goes by LPS, laplace3d. Regular.
+Suite: ISPASS 2009 (GPGPU-Sim), after Mike Giles's CUDA course. Regular.
 A CTA marches through the planes of its column and loads each plane once, coalesced, its border as well, into shared
 memory. The stride from one load of a thread to its next is a whole plane; neighbouring CTAs share the border's lines.
 """
@@ -12,6 +12,8 @@ import numpy as np
 NAME = "LPS"
 SUITE = "ISPASS 2009"
 CATEGORY = "regular"
+PAPERS = ("CAPS",)
+ALIASES = ("laplace3D",)
 SIZES = {
     "tiny": {"nx": 64, "ny": 10, "nz": 8, "steps": 1},
     "small": {"nx": 100, "ny": 100, "nz": 20, "steps": 2},

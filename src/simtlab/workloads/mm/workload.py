@@ -1,6 +1,6 @@
 """MM, matrixMul: the product of two dense matrices by tiles.
 
-Suite: CUDA SDK (`matrixMul`). Goes by MM, MUL, matrixMul. Regular.
+Suite: CUDA SDK (`matrixMul`). Regular.
 A CTA loads a tile of A and one of B into shared memory, coalesced, and works on them between two barriers; from one
 iteration to the next its address in A moves by a tile and in B by a whole row of tiles. CTAs in a row of the grid read
 the same tiles of A, those in a column the same of B.
@@ -15,6 +15,9 @@ from simtlab.workloads.errors import require
 NAME = "MM"
 SUITE = "CUDA SDK"
 CATEGORY = "regular"
+PAPERS = ("CAPS", "DYNCTA")
+DYNCTA_TYPE = "Type-C"
+ALIASES = ("MUL", "matrixMul")
 KERNEL_NAMES = ("matrixMul<16>", "matrixMul<32>")
 SIZES = {
     "tiny": {"rows": 48, "inner": 64, "columns": 48, "tile": 16},

@@ -1,6 +1,6 @@
 """MRQ, mri-q of Parboil: the Q matrix of a non-Cartesian magnetic-resonance reconstruction. Regular, compute-bound.
 
-Papers call it MRQ or mri-q. A thread keeps one voxel in registers (loads coalesced, once) and walks all k-space samples in
+A thread keeps one voxel in registers (loads coalesced, once) and walks all k-space samples in
 constant memory, which the whole warp reads at one address; the inner loop is sines and cosines, with no global load at all.
 """
 
@@ -11,6 +11,8 @@ import numpy as np
 NAME = "MRQ"
 SUITE = "Parboil"
 CATEGORY = "regular"
+PAPERS = ("CAPS", "LOADS")
+ALIASES = ("mriq", "mri-q")
 OPTIONS = ()
 KERNEL_NAMES = ()
 SIZES = {

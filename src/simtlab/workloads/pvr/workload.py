@@ -1,6 +1,6 @@
 """PVR, page-view rank of Mars: pages of a click log ordered by their views, as a MapReduce job. Irregular.
 
-Papers call it PVR, PageViewRank or PVR of Mars. Directory entries are loaded with one stride, and through them keys and URLs of
+Directory entries are loaded with one stride, and through them keys and URLs of
 uneven length, byte by byte, from anywhere in a buffer; sorting moves entries in shared memory and gathers keys at each step.
 """
 
@@ -11,6 +11,9 @@ import numpy as np
 NAME = "PVR"
 SUITE = "Mars"
 CATEGORY = "irregular"
+PAPERS = ("CAPS", "DYNCTA")
+DYNCTA_TYPE = "Type-M"
+ALIASES = ("PageViewRank",)
 OPTIONS = ()
 KERNEL_NAMES = ()
 SIZES = {

@@ -1,6 +1,6 @@
 """SCN, scan: exclusive prefix sums of several long arrays at once.
 
-Suite: CUDA SDK (`scan`, the version for long arrays). Goes by SCN, SC, scan. Regular.
+Suite: CUDA SDK (`scan`, the version for long arrays). Regular.
 Every thread loads and stores four neighbouring words, a warp a contiguous 512 bytes, and each element is touched twice:
 by the scan and by the update. Between the two, one CTA for 256 others gathers their last elements, 4096 bytes apart.
 """
@@ -14,6 +14,8 @@ from simtlab.workloads.errors import require
 NAME = "SCN"
 SUITE = "CUDA SDK"
 CATEGORY = "regular"
+PAPERS = ("CAPS",)
+ALIASES = ("scan",)
 SIZES = {
     "tiny": {"length": 4096, "batch": 3},
     "small": {"length": 262144, "batch": 4},

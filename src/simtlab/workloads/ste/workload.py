@@ -1,6 +1,6 @@
 """STE, stencil of Parboil: Jacobi steps of a seven-point stencil on a 3-D grid (the hybrid 2-D blocking). Regular.
 
-Papers call it STE or stencil. A CTA walks its 64-by-4 column in z: every trip loads the next plane with two coalesced loads a
+A CTA walks its 64-by-4 column in z: every trip loads the next plane with two coalesced loads a
 thread at a stride of nx·ny elements, takes in-plane neighbours from shared memory, and the rim's from global memory.
 """
 
@@ -13,6 +13,8 @@ from simtlab.workloads.images import natural
 NAME = "STE"
 SUITE = "Parboil"
 CATEGORY = "regular"
+PAPERS = ("CAPS",)
+ALIASES = ("stencil",)
 OPTIONS = ()
 KERNEL_NAMES = ()
 SIZES = {
