@@ -18,7 +18,7 @@ DATA = Path(__file__).parents[1] / "data" / "hardware"
 # assembler may fuse with a sum. BPR's host computes exponentials between its kernels, which differ from one host to another.
 IN_LAST_BITS = {"BPR", "CP", "FFT"}
 # Written after the recording; the next one has them.
-UNRECORDED = {"2MM", "DWT", "GAUS", "GRM", "HTW", "LU", "MIS", "MST", "SRAD", "SSSP"}
+UNRECORDED = {"2MM", "BLK", "DWT", "GAUS", "GRM", "HTW", "LU", "MIS", "MST", "SCP", "SPMV", "SRAD", "SSSP"}
 
 
 @cache

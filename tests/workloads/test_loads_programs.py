@@ -230,3 +230,18 @@ def test_weights_that_a_program_cannot_add_up_are_refused(write, program, text, 
 @pytest.mark.parametrize("program", ["SSSP", "MST", "MIS"])
 def test_a_kind_of_graph_that_there_is_not_is_refused(program):
     assert refused(program, kind="tree") == f"{program}: kind is 'tree'; it must be one of rmat, uniform, road"
+
+
+def test_a_sparse_product_with_rows_of_very_different_lengths_and_empty_ones(gpu, write):
+    rows = np.zeros((70, 5))
+    rows[3, :], rows[40, 1], rows[69, 4] = range(1, 6), 2, 7
+    entries = [(i + 1, j + 1, rows[i, j]) for i, j in np.argwhere(rows)]
+    text = "\n".join([f"70 5 {len(entries)}", *(f"{i} {j} {value:g}" for i, j, value in entries)])
+    file = write("a.mtx", f"%%MatrixMarket matrix coordinate real general\n{text}\n")
+    chosen = workload("spmv", "tiny", files={"matrix": file})
+    vector = chosen.inputs()["vector"]
+    assert np.allclose(chosen.run(gpu).outputs["result"], rows @ vector, rtol=1e-5)
+
+
+def test_a_sparse_matrix_beyond_constant_memory_is_refused():
+    assert refused("SPMV", rows=160_001) == "SPMV: the matrix has 160001 rows; there may be 160000"
