@@ -171,7 +171,8 @@ def test_functional_runs_say_nothing_of_cycles():
 
 def test_set_and_policy_reach_the_machine():
     found = answered(*TIMED, "--set", "core.max_ctas=1", "--policy", "warp_scheduler=two-level,active_warps=2")["timing"]
-    assert found["occupancy"] == [{"kernel": "saxpy", "ctas": 1, "limited_by": "CTA slots"}]
+    divided = {"l1_bytes": 16384, "shared_bytes": 49152}
+    assert found["occupancy"] == [{"kernel": "saxpy", "ctas": 1, "limited_by": "CTA slots", **divided}]
     assert found["set"] == {"core.max_ctas": 1}
     assert found["policies"] == {"warp_scheduler": {"name": "two-level", "parameters": {"active_warps": 2}}}
     gpu = sl.Gpu("caps-gtx480", warp_scheduler="two-level,active_warps=2", set={"core.max_ctas": 1})

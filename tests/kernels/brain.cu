@@ -21,12 +21,14 @@ extern "C" __global__ void brain_atomics(__nv_bfloat16 *sum, __nv_bfloat162 *pai
     if (threadIdx.x == 0) pairs[2] = shared;
 }
 
+#if __CUDA_ARCH__ >= 900
 extern "C" __global__ void vector_atomics(float2 *two, float4 *four, float4 *before)
 {
     float t = threadIdx.x;
     atomicAdd(two, make_float2(t, 1.0f));
     before[threadIdx.x] = atomicAdd(four, make_float4(1.0f, t, -t, 0.5f));
 }
+#endif
 
 extern "C" __global__ void integer_pairs(const unsigned *a, const unsigned *b, unsigned *out)
 {

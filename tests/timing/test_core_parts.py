@@ -115,19 +115,20 @@ LOCAL = ".reg .b32 %r<40>; .reg .b64 %d<40>; .local .align 4 .b8 l[64];"
 
 
 @pytest.mark.parametrize("write_global", ["write-through", "write-back"])
-@pytest.mark.parametrize(("write_local", "requests"), [("write-through", 2), ("write-evict", 2), ("write-back", 0)])
-def test_a_store_to_local_memory_leaves_the_core_unless_local_memory_is_written_back(write_local, requests, write_global):
+@pytest.mark.parametrize(("write_local", "requests"), [("write-through", 4), ("write-evict", 4), ("write-back", 2)])
+def test_stores_to_local_memory_leave_the_core_one_by_one_unless_it_is_written_back(write_local, requests, write_global):
+    """Two words, each written twice: their lines leave a write-back L1 once, at the end of the run."""
     device = gpu({"l1d.write_local": write_local, "l1d.write_global": write_global, "l1d.write_allocate": True})
-    body = "mov.u64 %d2, l;\nst.local.u32 [%d2], %r1;\nst.local.u32 [%d2+4], %r1;\n"
+    body = "mov.u64 %d2, l;\n" + 2 * "st.local.u32 [%d2], %r1;\nst.local.u32 [%d2+4], %r1;\n"
     found = kernel(device, body, LOCAL)(1, 32, [NOTHING] * 2).counters
     assert found["l2_writes"] == found["request_packets"] - found["l1i_misses"] == requests
 
 
 @pytest.mark.parametrize("write_local", ["write-through", "write-back"])
-@pytest.mark.parametrize(("write_global", "requests"), [("write-through", 1), ("write-evict", 1), ("write-back", 0)])
-def test_a_store_to_global_memory_leaves_the_core_unless_global_memory_is_written_back(write_local, requests, write_global):
+@pytest.mark.parametrize(("write_global", "requests"), [("write-through", 2), ("write-evict", 2), ("write-back", 1)])
+def test_stores_to_global_memory_leave_the_core_one_by_one_unless_it_is_written_back(write_local, requests, write_global):
     device = gpu({"l1d.write_local": write_local, "l1d.write_global": write_global, "l1d.write_allocate": True})
-    found = kernel(device, START + "st.global.u32 [%d1], %r1;\n")(1, 32, [device.zeros(32, "u4"), NOTHING]).counters
+    found = kernel(device, START + 2 * "st.global.u32 [%d1], %r1;\n")(1, 32, [device.zeros(32, "u4"), NOTHING]).counters
     assert found["l2_writes"] == found["request_packets"] - found["l1i_misses"] == requests
 
 

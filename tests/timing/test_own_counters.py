@@ -28,7 +28,7 @@ counters = {"loads": ("loads", "All."), "by_warp": ("loads", "By warp."), "from_
 
 @hook
 def on_load(core, own, op, cycle):
-    warp = core.slots[core.ops[op].slot].warp
+    warp = core.slots[core.ops[op].slot].warp % 4
     own.loads += 1
     own.by_warp[warp] += 1
     own.from_one[warp] += 1
