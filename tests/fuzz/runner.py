@@ -64,8 +64,9 @@ def prepare(seeds: tuple[str, ...]) -> None:
         raise SimtlabError("seeds that are not clean: " + "\n".join(problems))
 
 
-def work(channel: Connection, numbers: list[int], seeds: tuple[str, ...]) -> None:
-    """What a worker process does."""
+def work(channel: Connection, other_end: Connection, numbers: list[int], seeds: tuple[str, ...]) -> None:
+    """What a worker process does. It ends with its parent: nobody holds the other end of its channel then."""
+    other_end.close()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -102,7 +103,7 @@ class Campaign:
     def start(self, numbers: deque[int]) -> Worker:
         context = multiprocessing.get_context("fork")
         mine, theirs = context.Pipe()
-        process = context.Process(target=work, args=(theirs, list(numbers), self.seeds), daemon=True)
+        process = context.Process(target=work, args=(theirs, mine, list(numbers), self.seeds), daemon=True)
         process.start()
         theirs.close()
         return Worker(process, mine, numbers)
