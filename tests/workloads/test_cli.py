@@ -97,3 +97,14 @@ def test_a_run_on_a_file_of_the_users(tmp_path):
 def test_what_cannot_be_run_is_refused(arguments, message, monkeypatch):
     monkeypatch.chdir(Path(__file__).parents[2])
     assert message in refused(2, "run", *arguments)
+
+
+def test_instances_of_a_template_are_counted_each_for_itself():
+    """The wavelet's strips are 128 columns wide for an image of 480, and 64 for the next level's."""
+    from simtlab.workloads.measured import measure
+
+    found = measure(sl.workload("DWT", size="tiny", width=480, height=8))
+    wide, narrow = (kernel for kernel in found.kernels if kernel.name == "fdwt53Kernel")
+    assert (wide.threads, narrow.threads) == (128, 64)
+    assert wide.global_loads > narrow.global_loads > 0
+    assert sum(kernel.global_loads for kernel in found.kernels) == found.global_loads

@@ -64,9 +64,7 @@ def refuse(options: Options | WorkloadOptions, why: str) -> None:
             raise BadInput(f"--{name} {why}")
 
 
-def run_workload(
-    name: Path, options: WorkloadOptions, machine: MachineChoice, seed: int, host: Host
-) -> WorkloadAnswer:
+def run_workload(name: Path, options: WorkloadOptions, machine: MachineChoice, seed: int, host: Host) -> WorkloadAnswer:
     """Run a workload and check it."""
     from simtlab.workloads.frame import workload
 
@@ -147,16 +145,12 @@ class WorkloadAnswer:
             self.timing.show(console)
 
     def _show_kernels(self, console: Console) -> None:
-        from simtlab.host.module import plain_name
         from simtlab.workloads.measured import shapes
         from simtlab.workloads.page import ctas
 
-        done: dict[str, int] = {}
-        for launch in self.run.launches:
-            done[plain_name(launch.kernel)] = done.get(plain_name(launch.kernel), 0) + launch.instructions
         rows = [
             [kernel.name, *map(str, (kernel.launches, ctas(kernel), kernel.threads, kernel.registers, kernel.own_registers,
-                                     kernel.shared_bytes)), f"{done[kernel.name]:,}"]
+                                     kernel.shared_bytes)), f"{kernel.instructions:,}"]
             for kernel in shapes(self.run)
         ]  # fmt: skip
         header = ["kernel", "launches", "CTAs", "threads", "registers", "own", "shared bytes", "warp instructions"]

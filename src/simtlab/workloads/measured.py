@@ -78,13 +78,14 @@ class CountingLauncher(Launcher):
 def measure(program: Workload, check_result: bool = True) -> Measured:
     """Run a workload twice: as it is, and with its loads counted. On one thread, so that races go one way."""
     from simtlab.host.gpu import Gpu
-    from simtlab.host.module import plain_name
 
     run = program.run(Gpu(threads=1), check_result)
-    loads: dict[str, int] = {}
+    loads: dict[str, int] = {
+        launch.kernel: 0 for launch in run.launches
+    }  # by full name: instances of a template share the plain one
     for kernel, count in count_loads(program):
-        loads[plain_name(kernel)] = loads.get(plain_name(kernel), 0) + count
-    kernels = tuple(replace(kernel, global_loads=loads[kernel.name]) for kernel in shapes(run))
+        loads[kernel] += count
+    kernels = tuple(replace(shape, global_loads=count) for shape, count in zip(shapes(run), loads.values(), strict=True))
     return Measured(len(run.launches), run.instructions, sum(loads.values()), run.checked, kernels)
 
 
