@@ -57,7 +57,7 @@ def test_between_runs_a_worker_waits_for_less_than_a_tenth_of_the_time(store):
 
 @pytest.fixture(scope="module")
 def two_hundred(tmp_path_factory):
-    """Every program of the package at size tiny, eight inputs each: 208 runs, on one process and on two."""
+    """Every program of the package at size tiny, eight inputs each: 200 runs and more, on one process and on two."""
     sweep, folder = sl.Sweep(workloads(), "tiny", "caps-gtx480", seed=list(range(8))), tmp_path_factory.mktemp("costs")
     assert len(sweep) >= 200
     done = {processes: timed(sweep, folder / f"{processes}.sqlite", processes) for processes in (1, 2)}
