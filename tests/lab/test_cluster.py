@@ -141,8 +141,8 @@ def test_a_cluster_without_workers_is_told_at_once_and_waited_for(cluster, study
     assert waited < 30  # a second or two on a machine that is not busy
     assert "0 of 1 done, still waiting for a worker" in running.stderr.readline()
     cluster.add_worker()
-    out, err = running.communicate(timeout=300)
-    assert running.returncode == 0, err
+    err, out = running.stderr.read(), running.stdout.read()  # `communicate` would not give lines that readline has taken in
+    assert running.wait(300) == 0, err
     assert "a worker is there: going on" in err
     assert "1 run and stored" in out
 

@@ -25,7 +25,8 @@ def seconds(work):
 
 
 def grows_in_proportion(work_of, size):
-    return seconds(work_of(4 * size)) < BETWEEN_LINEAR_AND_QUADRATIC * seconds(work_of(size))
+    """Tried up to three times: a machine that is busy with other things gives any factor once."""
+    return any(seconds(work_of(4 * size)) < BETWEEN_LINEAR_AND_QUADRATIC * seconds(work_of(size)) for _ in range(3))
 
 
 def one_kernel(lines):
