@@ -220,4 +220,5 @@ def test_the_clock_goes_on_while_a_kernel_waits_for_it(gpu, language):
     language["watch_the_clock"](1, 32, [taken, low])
     assert (taken.numpy() >= 10000).all()
     assert (taken.numpy() < 10100).all()
-    assert (abs(low.numpy().astype(int) - taken.numpy()) < 20).all()
+    apart = abs(low.numpy().astype(int) - taken.numpy())
+    assert (apart < (20 if gpu.machine is None else 2000)).all()  # on a machine instructions are fetched between the two looks
