@@ -105,6 +105,30 @@ def test_a_result_that_dies_with_its_worker_before_it_is_fetched_is_tried_again(
     assert outcome.record is None
 
 
+def test_a_worker_that_answers_before_the_workers_are_counted_again_is_noticed():
+    """A short task ends within the seconds between two counts."""
+
+    class Client:
+        status, threads = "running", {}
+
+        def nthreads(self):
+            return self.threads
+
+    class Future:
+        key, status = "task", "lost"
+
+        def release(self):
+            pass
+
+    cluster = Cluster("tcp://nowhere:1")
+    cluster.client = Client()
+    assert cluster.waiting_for().startswith("a worker")
+    cluster.client.threads = {"worker": 1}
+    cluster._ended.put((Task(Experiment("BFS", "tiny", MachineChoice("gtx480")), "key", "BFS"), Future()))
+    assert cluster.wait(1.0) is not None
+    assert cluster.waiting_for() == ""
+
+
 def test_a_worker_with_another_simtlab_is_refused_before_anything_runs(cluster, study, store, tmp_path):
     other = tmp_path / "other" / "simtlab"
     shutil.copytree(PACKAGE, other, ignore=shutil.ignore_patterns("__pycache__"))

@@ -121,6 +121,8 @@ class Cluster:
                 self._refuse_to_go_on()
             return None
         self._under_way.pop(future.key, None)
+        if not self._counted_threads:
+            self._counted = 0.0  # somebody has run it: count anew
         try:
             return self._outcome(task, future)
         finally:
