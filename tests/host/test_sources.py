@@ -139,6 +139,31 @@ print(p[0])
     assert result.stdout.split() == ["stopped", "True", "-7"], result.stderr
 
 
+def test_ctrl_c_while_native_code_is_linked_leaves_the_next_kernel_unharmed():
+    code = """
+import llvmlite.binding as llvm, simtlab as sl
+from simtlab.isa import build
+
+def interrupted(engine):
+    raise KeyboardInterrupt
+
+gpu = sl.Gpu()
+build._library()._stored = lambda missing: []  # all is compiled here
+linked, llvm.ExecutionEngine.finalize_object = llvm.ExecutionEngine.finalize_object, interrupted
+source = "__global__ void k(double *p) { p[threadIdx.x] = sqrt(p[threadIdx.x]) + (double)(long long)p[1]; }"
+try:
+    gpu.compile(source)["k"]
+except KeyboardInterrupt:
+    print("stopped")
+llvm.ExecutionEngine.finalize_object = linked
+p = gpu.array([4.0, 9.0], "f8")
+gpu.compile(source)["k"](1, 1, [p])
+print(p[0])
+"""
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    assert result.stdout.split() == ["stopped", "11.0"], (result.returncode, result.stderr)
+
+
 def test_a_source_in_latin_1(tmp_path):
     path = tmp_path / "k.cu"
     path.write_bytes("// © Müller\n__global__ void k(int *p) { *p = sizeof(\"é\"); }".encode("latin-1"))

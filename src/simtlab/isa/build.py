@@ -44,14 +44,17 @@ class _Library:
     def __init__(self) -> None:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
-        features = llvm.get_host_cpu_features().flatten()
-        cpu = llvm.get_host_cpu_name()
-        self.machine = llvm.Target.from_default_triple().create_target_machine(opt=2, cpu=cpu, features=features)
-        key = digest_of_sources("isa", also=(llvm.llvm_version_info, cpu, features))
+        self.features = llvm.get_host_cpu_features().flatten()
+        self.cpu = llvm.get_host_cpu_name()
+        self.machine = self._target_machine()
+        key = digest_of_sources("isa", also=(llvm.llvm_version_info, self.cpu, self.features))
         self.directory = cache_directory() / f"isa-{key}"
         self.addresses: dict[Shape, int] = {}
         self.engines: list[llvm.ExecutionEngine] = []
         self.lock = threading.Lock()
+
+    def _target_machine(self) -> llvm.TargetMachine:
+        return llvm.Target.from_default_triple().create_target_machine(opt=2, cpu=self.cpu, features=self.features)
 
     def provide(self, shapes: Iterable[Shape]) -> dict[Shape, int]:
         with self.lock:
@@ -103,7 +106,7 @@ class _Library:
 
     def _link(self, code: bytes, shapes: list[Shape]) -> None:
         empty = llvm.parse_assembly("")
-        engine = llvm.create_mcjit_compiler(empty, self.machine)
+        engine = llvm.create_mcjit_compiler(empty, self._target_machine())  # an engine takes its target machine with it when it goes
         engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         engine.finalize_object()
         self.engines.append(engine)
