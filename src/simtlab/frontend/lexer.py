@@ -14,21 +14,22 @@ from simtlab.frontend.ast import Position
 
 END = ""  # the token after the last one
 
-# Possessive repetition (`*+`) and the catch-all alternatives keep this linear in the length of any text, PTX or not.
+# Possessive repetition (`*+`) and the catch-all alternatives keep this linear in the length of any text, PTX or not. Groups need
+# none, for whatever follows them matches; and Python up to 3.11.4 goes on in mid-air after one whose last round broke off.
 TOKEN = re.compile(
     r"""
-    (?: \s++ | //[^\n]*+ | /\*.*?\*/ )*+                     # space and comments
+    (?: \s++ | //[^\n]*+ | /\*.*?\*/ )*                      # space and comments
     (
         [,;\[\]{}():]
-      | [A-Za-z_$%][\w$]*+ (?: \.\w++ (?: ::\w++ )*+ )*+      # name, opcode with modifiers, special register
-      | \.[A-Za-z_]\w*+ (?: ::\w++ )*+                        # directive, type
-      | \d++\.\d*+ (?: [eE][+-]?\d++ )?+
-      | \.\d++ (?: [eE][+-]?\d++ )?+
+      | [A-Za-z_$%][\w$]*+ (?: \.\w++ (?: ::\w++ )* )*       # name, opcode with modifiers, special register
+      | \.[A-Za-z_]\w*+ (?: ::\w++ )*                        # directive, type
+      | \d++\.\d*+ (?: [eE][+-]?\d++ )?
+      | \.\d++ (?: [eE][+-]?\d++ )?
       | \d++[eE][+-]?\d++
-      | \d\w*+                                                # integers, 0f and 0d literals; checked when converted
+      | \d\w*+                                               # integers, 0f and 0d literals; checked when converted
       | "[^"\n]*+"
       | << | >> | <= | >= | == | != | && | \|\|
-      | /\*.*+                                                # a comment nobody closed
+      | /\*.*+                                               # a comment nobody closed
       | .
       | \Z
     )
