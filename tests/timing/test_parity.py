@@ -231,9 +231,9 @@ def test_the_simt_deadlock_of_figure_3_5_is_reported_within_seconds():
         return str(error.value), int(lock[0]), int(count[0])
 
     functional = work(sl.Gpu())
-    machine, start = sl.Gpu(MACHINE), time.perf_counter()
+    machine, start = sl.Gpu(MACHINE), time.process_time()
     message, lock, count = work(machine)
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
     assert "lanes 0xfffffffe active; lanes 0x00000001 wait for them" in message
     assert message.splitlines()[0] == functional[0].splitlines()[0]
     assert (lock, count) == (1, 0)

@@ -106,7 +106,7 @@ class _Library:
 
     def _link(self, code: bytes, shapes: list[Shape]) -> None:
         empty = llvm.parse_assembly("")
-        engine = llvm.create_mcjit_compiler(empty, self._target_machine())  # an engine takes its target machine with it when it goes
+        engine = llvm.create_mcjit_compiler(empty, self._target_machine())  # which goes with the engine, if that goes
         engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         engine.finalize_object()
         self.engines.append(engine)
