@@ -1,0 +1,79 @@
+"""What is special to Rodinia's programs of DYNCTA: known answers, wavefronts and shrinking grids, odd sizes, bad inputs."""
+
+import numpy as np
+import pytest
+
+import simtlab as sl
+from simtlab.workloads.errors import InputFileError, WorkloadError
+from simtlab.workloads.frame import Launcher, workload
+
+HEADER = "%%MatrixMarket matrix array real general\n"
+
+
+@pytest.fixture(scope="module")
+def gpu():
+    return sl.Gpu(memory_bytes=256 << 20)
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write_file(name, content):
+        path = tmp_path / name
+        path.write_text(content)
+        return path
+
+    return write_file
+
+
+def matrix_file(write, name, rows):
+    columns = np.asarray(rows).T
+    numbers = "\n".join(f"{value:g}" for value in columns.ravel())
+    return write(name, f"{HEADER}{columns.shape[1]} {columns.shape[0]}\n{numbers}\n")
+
+
+def outputs_of(gpu, name, data):
+    """What a program computes from an input made by hand."""
+    chosen = workload(name, "tiny")
+    return chosen.definition.run(Launcher(gpu, chosen.compile(gpu)), data)
+
+
+def refused(name, files=None, **parameters):
+    with pytest.raises(WorkloadError) as caught:
+        workload(name, "tiny", files=files, **parameters).inputs()
+    return str(caught.value)
+
+
+def launches(run, kernel):
+    return [(launch.grid, launch.block) for launch in run.launches if launch.kernel == kernel]
+
+
+# LUD
+
+
+def test_blocked_decomposition_has_one_corner_a_row_of_the_perimeter_and_a_square_inside(gpu):
+    run = workload("LUD", "tiny", n=48).run(gpu)
+    assert launches(run, "lud_diagonal") == 3 * [((1, 1, 1), (16, 1, 1))]
+    assert launches(run, "lud_perimeter") == [((2, 1, 1), (32, 1, 1)), ((1, 1, 1), (32, 1, 1))]
+    assert launches(run, "lud_internal") == [((2, 2, 1), (16, 16, 1)), ((1, 1, 1), (16, 16, 1))]
+
+
+def test_blocked_decomposition_of_a_single_block_and_of_a_product_of_known_factors(gpu, write):
+    random = np.random.default_rng(2)
+    for n in (16, 32):
+        lower = np.tril(random.integers(-1, 2, (n, n)), -1) + np.eye(n)
+        upper = np.triu(random.integers(-1, 2, (n, n)), 1) + 2 * np.eye(n)
+        run = workload("LUD", "tiny", files={"a": matrix_file(write, "a.mtx", lower @ upper)}).run(gpu)
+        assert np.array_equal(run.outputs["product"], lower @ upper)
+
+
+def test_blocked_decomposition_refuses_a_matrix_that_is_no_whole_blocks_not_square_or_has_no_pivot(write):
+    whole = "it must be a multiple of 16, 16 at least"
+    assert refused("LUD", n=40) == f"LUD: n is 40; {whole}"
+    assert refused("LUD", n=-16) == f"LUD: n is -16; {whole}"
+    assert refused("LUD", {"a": matrix_file(write, "a.mtx", np.eye(15))}) == f"LUD: n is 15; {whole}"
+    wide = {"a": matrix_file(write, "a.mtx", np.ones((16, 17)))}
+    assert refused("LUD", wide) == "LUD: the matrix has 16 rows and 17 columns; it must be square, 2 at least"
+    ones = {"a": matrix_file(write, "a.mtx", np.ones((16, 16)))}
+    assert refused("LUD", ones) == "LUD: the pivot of row 1 is 0; this decomposition does not exchange rows"
+    with pytest.raises(InputFileError, match="256 entries are expected, and there are 2"):
+        workload("LUD", "tiny", files={"a": write("a.mtx", f"{HEADER}16 16\n1\n2\n")}).inputs()
