@@ -6,6 +6,7 @@ import pytest
 import simtlab as sl
 from simtlab.workloads.errors import InputFileError, WorkloadError
 from simtlab.workloads.frame import Launcher, workload
+from simtlab.workloads.nw.workload import AMINO_ACIDS, substitutions
 
 HEADER = "%%MatrixMarket matrix array real general\n"
 
@@ -77,3 +78,43 @@ def test_blocked_decomposition_refuses_a_matrix_that_is_no_whole_blocks_not_squa
     assert refused("LUD", ones) == "LUD: the pivot of row 1 is 0; this decomposition does not exchange rows"
     with pytest.raises(InputFileError, match="256 entries are expected, and there are 2"):
         workload("LUD", "tiny", files={"a": write("a.mtx", f"{HEADER}16 16\n1\n2\n")}).inputs()
+
+
+# NW
+
+
+def letters(text):
+    return np.array([AMINO_ACIDS.index(letter) for letter in text])
+
+
+def test_the_wavefront_grows_to_all_blocks_of_the_diagonal_and_shrinks_again(gpu):
+    run = workload("NW", "tiny", n=64).run(gpu)
+    assert [launch.grid[0] for launch in run.launches] == [1, 2, 3, 4, 3, 2, 1]
+    assert {launch.block for launch in run.launches} == {(16, 1, 1)}
+    assert [launch.kernel for launch in run.launches] == 4 * ["needle_cuda_shared_1"] + 3 * ["needle_cuda_shared_2"]
+
+
+def test_an_alignment_by_hand(gpu):
+    """AW against AGW: A with A is 4, W with W 11, W with G -2, A with G 0 and A with W -3; a gap costs 8."""
+    one, other = (letters(text + "A" * (16 - len(text))) for text in ("AW", "AGW"))
+    scores = outputs_of(gpu, "NW", {"one": one, "other": other, "penalty": 8})["scores"]
+    assert scores[:3, :4].tolist() == [[0, -8, -16, -24], [-8, 4, -4, -12], [-16, -4, 4 - 2, 4 - 8 + 11]]
+
+
+def test_a_sequence_aligned_with_itself_scores_its_own_diagonal(gpu):
+    one = np.arange(32) % len(AMINO_ACIDS)
+    scores = outputs_of(gpu, "NW", {"one": one, "other": one, "penalty": 10})["scores"]
+    assert np.array_equal(np.diag(scores)[1:], np.cumsum(np.diag(substitutions())[one]))
+
+
+def test_the_table_of_substitutions_is_blosum62():
+    table = substitutions()
+    assert np.array_equal(table, table.T)
+    assert np.diag(table).tolist() == [4, 5, 6, 6, 9, 5, 5, 6, 8, 4, 4, 5, 5, 6, 7, 4, 5, 11, 7, 4]
+    assert (table.min(), table.sum()) == (-4, -426)
+
+
+def test_alignment_refuses_lengths_and_penalties_that_cannot_be():
+    assert refused("NW", n=50) == "NW: n is 50; it must be a multiple of 16, 16 at least"
+    assert refused("NW", n=0) == "NW: n is 0; it must be a multiple of 16, 16 at least"
+    assert refused("NW", penalty=-1) == "NW: penalty is -1; it must be at least 0"
