@@ -118,3 +118,38 @@ def test_alignment_refuses_lengths_and_penalties_that_cannot_be():
     assert refused("NW", n=50) == "NW: n is 50; it must be a multiple of 16, 16 at least"
     assert refused("NW", n=0) == "NW: n is 0; it must be a multiple of 16, 16 at least"
     assert refused("NW", penalty=-1) == "NW: penalty is -1; it must be at least 0"
+
+
+# SD1
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(2, 3), (32, 16), (7, 73), (33, 31)])
+def test_statistics_of_a_full_a_partial_and_a_last_cta_with_one_point(gpu, rows, columns):
+    run = workload("SD1", "tiny", rows=rows, columns=columns, steps=1).run(gpu)
+    ctas = -(-rows * columns // 512)
+    assert launches(run, "reduce") == [((ctas, 1, 1), (512, 1, 1))] + [((1, 1, 1), (512, 1, 1))] * (ctas > 1)
+
+
+def test_the_first_versions_launches_step_by_step(gpu):
+    run = workload("SD1", "tiny", steps=2).run(gpu)
+    step = ["prepare", "reduce", "reduce", "srad", "srad2"]
+    assert [launch.kernel for launch in run.launches] == ["extract", *step, *step, "compress"]
+
+
+def test_both_versions_of_diffusion_agree_where_their_statistics_do(gpu):
+    """An image of 128 x 128 is all of the corner in which the second version measures the speckle."""
+    data = workload("SD1", "tiny", rows=128, columns=128, steps=2).inputs()
+    first = outputs_of(gpu, "SD1", data)["image"]
+    second = outputs_of(gpu, "SRAD", {"image": np.exp(data["image"] / 255).astype("f4"), "steps": 2})["image"]
+    assert np.allclose(first, np.log(second) * 255, rtol=0, atol=0.05)
+
+
+def test_diffusion_takes_any_image_but_one_of_a_single_grey_or_line(write):
+    assert workload("SD1", "tiny", files={"image": write("a.pgm", "P2\n3 2\n9\n1 2 3\n4 5 6\n")}).inputs()["image"].shape == (2, 3)
+    grey = write("grey.pgm", "P2\n3 2\n9\n" + 6 * "7 ")
+    assert refused("SD1", {"image": grey}) == "SD1: the image is all of one grey, whose speckle is 0"
+    line = write("line.pgm", "P2\n3 1\n9\n1 2 3\n")
+    assert refused("SD1", {"image": line}) == "SD1: the image must have at least 2x2 pixels, not 3x1"
+    assert refused("SD1", rows=-4) == "SD1: the image must have at least 2x2 pixels, not 25x-4"
+    with pytest.raises(InputFileError, match="6 grey values are expected, and there are 2"):
+        workload("SD1", "tiny", files={"image": write("short.pgm", "P2\n3 2\n9\n1 2\n")}).inputs()
