@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import simtlab as sl
+from simtlab.workloads import particles
 from simtlab.workloads.errors import InputFileError, WorkloadError
 from simtlab.workloads.frame import Launcher, workload
 from simtlab.workloads.nw.workload import AMINO_ACIDS, substitutions
@@ -153,3 +154,53 @@ def test_diffusion_takes_any_image_but_one_of_a_single_grey_or_line(write):
     assert refused("SD1", rows=-4) == "SD1: the image must have at least 2x2 pixels, not 25x-4"
     with pytest.raises(InputFileError, match="6 grey values are expected, and there are 2"):
         workload("SD1", "tiny", files={"image": write("short.pgm", "P2\n3 2\n9\n1 2\n")}).inputs()
+
+
+# PFN and PFF
+
+
+def test_the_generator_of_random_numbers_is_uniform_and_normal():
+    seeds = np.random.default_rng(0).integers(1, 2**31 - 1, 20_000).astype(np.int32)
+    even, bell = particles.uniform(seeds.copy()), particles.normal(seeds.copy())
+    assert (even.min().round(2), even.max().round(2), even.mean().round(1)) == (0, 1, 0.5)
+    assert (abs(bell.mean().round(1)), bell.std().round(1)) == (0, 1)
+
+
+def test_one_step_of_the_generator_by_hand():
+    """1103515245 x 3 + 12345 is 3310558080, on 32 bits with a sign -984409216."""
+    seeds = np.array([3], np.int32)
+    assert particles.uniform(seeds)[0] == 984409216 / (2**31 - 1)
+    assert seeds[0] == -984409216
+
+
+def test_both_filters_follow_the_object(gpu):
+    for name in ("PFN", "PFF"):
+        outputs = workload(name, "tiny", particles=1200, frames=5, side=64, radius=5).run(gpu).outputs
+        assert abs(np.mean(outputs["x"]) - (32 + 4)) < 1
+        assert abs(np.mean(outputs["y"]) - (32 - 8)) < 1
+
+
+def test_both_filters_draw_the_same_particles(gpu):
+    naive, whole = (workload(name, "tiny", particles=700, frames=3, side=48, radius=4).run(gpu).outputs for name in ("PFN", "PFF"))
+    for axis in ("x", "y"):
+        assert np.allclose(naive[axis], whole[axis], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("count", [1, 31, 512, 513])
+def test_filters_with_few_particles_and_with_a_last_cta_of_one(gpu, count):
+    for name, threads in (("PFN", 128), ("PFF", 512)):
+        run = workload(name, "tiny", particles=count, frames=2, side=24, radius=2).run(gpu)
+        assert {launch.grid for launch in run.launches} == {(-(-count // threads), 1, 1)}
+
+
+def test_a_filter_that_loses_its_object_reads_inside_the_film(gpu):
+    """The object leaves a film of 12 x 12 after six frames; particles outside read its first point."""
+    for name in ("PFN", "PFF"):
+        assert workload(name, "tiny", particles=40, frames=9, side=12, radius=2).run(gpu).checked
+
+
+def test_filters_refuse_what_cannot_be():
+    for name in ("PFN", "PFF"):
+        assert refused(name, particles=0) == f"{name}: particles is 0; it must be at least 1"
+        assert refused(name, frames=1).startswith(f"{name}: frames is 1; it must be at least 2")
+        assert refused(name, side=8, radius=4).startswith(f"{name}: radius is 4; it must be from 1 to less than half")
