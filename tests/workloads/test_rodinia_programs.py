@@ -7,6 +7,7 @@ import simtlab as sl
 from simtlab.workloads import particles
 from simtlab.workloads.errors import InputFileError, WorkloadError
 from simtlab.workloads.frame import Launcher, workload
+from simtlab.workloads.lkc.workload import margin, peaks, stencil
 from simtlab.workloads.nw.workload import AMINO_ACIDS, substitutions
 
 HEADER = "%%MatrixMarket matrix array real general\n"
@@ -204,3 +205,68 @@ def test_filters_refuse_what_cannot_be():
         assert refused(name, particles=0) == f"{name}: particles is 0; it must be at least 1"
         assert refused(name, frames=1).startswith(f"{name}: frames is 1; it must be at least 2")
         assert refused(name, side=8, radius=4).startswith(f"{name}: radius is 4; it must be from 1 to less than half")
+
+
+# LKC
+
+
+def test_the_circles_have_rodinias_radii_and_stay_within_the_margin():
+    angle, across, along = stencil(7, 150)
+    assert across.max(1).tolist() == [8, 10, 12, 14, 16, 18, 20]
+    assert np.abs(along).max() < margin(7) == 22
+    assert len(angle) == 150
+
+
+def test_cells_are_found_where_they_are(gpu):
+    y, x = np.mgrid[:60, :70]
+    frame = np.full((60, 70), 90.0)
+    for row, column in ((28, 30), (33, 52)):
+        frame += 100 / (1 + np.exp(np.hypot(y - row, x - column) - 8))
+    frame += np.random.default_rng(1).normal(0, 1, frame.shape)
+    data = workload("LKC", "tiny").inputs() | {"film": np.stack([frame, frame]).astype(np.uint8), "drift": 0, "element": 8}
+    outputs = outputs_of(gpu, "LKC", data)
+    found = peaks(outputs["gicov"], outputs["dilated"], 2)
+    for (row, column), (true_row, true_column) in zip(sorted(found), ((28, 30), (33, 52)), strict=True):
+        assert max(abs(row - true_row), abs(column - true_column)) <= 1
+
+
+def test_a_film_without_cells_has_no_boxes(gpu):
+    data = workload("LKC", "tiny").inputs()
+    data["film"] = np.random.default_rng(0).integers(90, 100, data["film"].shape).astype(np.uint8)
+    outputs = outputs_of(gpu, "LKC", data)
+    assert outputs["fields"].size == 0
+    assert outputs["gicov"].any()
+
+
+def test_fields_iterate_until_they_hardly_change(gpu):
+    few, more, most = (
+        workload("LKC", "tiny", reach=1, cells=1, iterations=count).run(gpu).outputs["fields"] for count in (1, 300, 400)
+    )
+    assert np.array_equal(more, most)
+    assert not np.allclose(few, more, atol=1e-3)
+
+
+def test_boxes_follow_the_drift_through_the_frames(gpu):
+    run = workload("LKC", "tiny", frames=3, cells=1).run(gpu)
+    assert len(launches(run, "IMGVF_kernel")) == 3
+    assert {block for _, block in launches(run, "IMGVF_kernel")} == {(320, 1, 1)}
+    assert launches(run, "GICOV_kernel") == [((16, 1, 1), (12, 1, 1))]
+
+
+def test_cells_in_an_image_of_ones_own(gpu, write):
+    y, x = np.mgrid[:40, :44]
+    grey = np.rint(60 + 120 * (np.hypot(y - 20, x - 21) < 8) + np.random.default_rng(0).normal(0, 2, x.shape)).astype(int)
+    path = write("cell.pgm", f"P2\n44 40\n255\n{' '.join(map(str, grey.ravel()))}\n")
+    run = workload("LKC", "tiny", files={"image": path}, cells=1).run(gpu)
+    assert run.outputs["fields"].size == 17 * 33
+
+
+def test_leukocyte_refuses_frames_and_sizes_that_cannot_be(write):
+    assert refused("LKC", rows=20).startswith("LKC: a frame of 20 rows and 36 columns is not possible; there must be more than 20")
+    assert refused("LKC", rows=2000).startswith("LKC: a frame of 2000 rows and 36 columns is not possible")
+    assert refused("LKC", circles=8) == "LKC: circles is 8; it must be from 1 to 7"
+    assert refused("LKC", points=1) == "LKC: points is 1; it must be from 2 to 150"
+    assert refused("LKC", reach=-1) == "LKC: reach is -1; it must be from 1 to 10"
+    assert refused("LKC", cells=0) == "LKC: there must be 1 cell, 1 frame and 1 iteration at least"
+    small = write("small.pgm", "P2\n3 2\n9\n1 2 3\n4 5 6\n")
+    assert refused("LKC", {"image": small}).startswith("LKC: a frame of 2 rows and 3 columns is not possible")
