@@ -250,9 +250,10 @@ def list_workloads(
 ) -> None:
     """Print the workloads: suite, category, launches, warp instructions and share of global loads at each size."""
     if markdown:
+        from simtlab.cli.workloads import resident_ctas
         from simtlab.workloads.page import as_markdown
 
-        typer.echo(as_markdown(), nl=False)
+        typer.echo(as_markdown(resident_ctas), nl=False)
         return
     from simtlab.cli.workloads import list_workloads
 

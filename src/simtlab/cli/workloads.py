@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from simtlab.workloads.measured import KernelShape
 
 PROGRAM_SUFFIXES = (".cu", ".ptx", ".toml")
-LISTED_MACHINE = "caps-gtx480"  # whose resident CTAs the page of workloads shows
+LISTED_MACHINES = ("caps-gtx480", "dyncta-30core", "loads-c2050")  # the papers' own; the page shows how CTAs fit in their cores
 
 
 @dataclass(frozen=True)
@@ -235,14 +235,17 @@ def list_workloads() -> WorkloadList:
 # Measure again --------------------------------------------------------------------------------------------------------
 
 
-def resident_ctas(kernel: KernelShape, machine: str = LISTED_MACHINE) -> tuple[int, str]:
-    """How many CTAs of a kernel fit in a core, and what stops the next one."""
+def resident_ctas(kernel: KernelShape) -> dict[str, tuple[int, str]]:
+    """How many CTAs of a kernel fit in a core of each of the papers' machines, and what stops the next one."""
     from simtlab.machine.config.load import load
     from simtlab.machine.machine import occupancy
 
     program: Any = kernel  # it has the name and the registers, which is all that is asked for
-    fits = occupancy(load(machine), program, kernel.threads, kernel.shared_bytes)
-    return fits.ctas, fits.limited_by
+    found = {}
+    for machine in LISTED_MACHINES:
+        fits = occupancy(load(machine), program, kernel.threads, kernel.shared_bytes)
+        found[machine] = fits.ctas, fits.limited_by
+    return found
 
 
 def main() -> None:
@@ -256,7 +259,7 @@ def main() -> None:
     parser.add_argument("--unchecked", action="store_true", help="do not compare the results with the references")
     given = parser.parse_args()
     sizes = [given.size] if given.size else SIZES
-    measure_again(given.names or workloads(), sizes, resident_ctas, check_result=not given.unchecked)
+    measure_again(given.names or workloads(), sizes, check_result=not given.unchecked)
 
 
 if __name__ == "__main__":

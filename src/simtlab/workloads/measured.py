@@ -6,7 +6,7 @@ The numbers are kept in `measured.json`; `python -m simtlab.cli.workloads` measu
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -36,7 +36,6 @@ class KernelShape:
     shared_bytes: int  # of a CTA, static and dynamic, at most
     instructions: int  # of warps, all launches together
     global_loads: int | None = None  # those of them that are ld.global
-    resident: tuple[int, str] | None = None  # CTAs of a core of caps-gtx480, and what stops the next one
 
     @property
     def load_share(self) -> float | None:
@@ -133,21 +132,15 @@ def from_json(row: dict[str, Any]) -> Measured:
 
 
 def _kernel_from_json(row: dict[str, Any]) -> KernelShape:
-    return KernelShape(**{**row, "ctas": tuple(row["ctas"]), "resident": tuple(row["resident"])})
+    return KernelShape(**{**row, "ctas": tuple(row["ctas"])})
 
 
-def measure_again(
-    names: Sequence[str],
-    sizes: Sequence[str],
-    resident: Callable[[KernelShape], tuple[int, str]],
-    check_result: bool = True,
-) -> None:
-    """Measure these workloads and keep the numbers; `resident` says how many CTAs of a kernel fit in a core."""
+def measure_again(names: Sequence[str], sizes: Sequence[str], check_result: bool = True) -> None:
+    """Measure these workloads and keep the numbers."""
     for name in names:
         for size in sizes:
             found = measure(workload(name, size), check_result)
-            kernels = tuple(replace(kernel, resident=resident(kernel)) for kernel in found.kernels)
-            _keep(name, size, replace(found, kernels=kernels))
+            _keep(name, size, found)
             print(f"{name} {size}: {found.instructions:,} warp instructions, {found.load_share:.1%} global loads", flush=True)
 
 

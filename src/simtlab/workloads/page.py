@@ -1,11 +1,12 @@
 """The page docs/workloads.md: every workload's kernels and what a run of them amounts to."""
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from simtlab.workloads.loading import find, load, workloads
 from simtlab.workloads.measured import KernelShape, stored
 
+Resident = Callable[[KernelShape], Mapping[str, tuple[int, str]]]
 INTRODUCTION = """\
 # Workloads
 
@@ -39,12 +40,12 @@ KERNELS = """
 ## Kernels at size `{size}`
 
 | workload | kernel | launches | CTAs | threads a CTA | registers | simtlab's own | shared memory, bytes | \
-resident CTAs | limited by | warp instructions | global loads |
-|---|---|--:|--:|--:|--:|--:|--:|--:|---|--:|--:|
+caps-gtx480 | dyncta-30core | loads-c2050 | warp instructions | global loads |
+|---|---|--:|--:|--:|--:|--:|--:|---|---|---|--:|--:|
 """
 KERNEL_COLUMNS = """
-The tables of kernels say how their CTAs fit in a core of `caps-gtx480`: how many are resident at once, and what stops the
-next one. Where a kernel is launched with different grids, the least and the most CTAs are given. Registers are 32-bit
+The tables of kernels say how their CTAs fit in a core of the papers' machines: how many are resident at once, and what stops
+the next one. Where a kernel is launched with different grids, the least and the most CTAs are given. Registers are 32-bit
 registers a thread, by {source}; beside them is simtlab's own allocation, which decides where a kernel comes as PTX.
 Shared memory is a CTA's, static and dynamic. Warp instructions are those of all launches together.
 """
@@ -53,10 +54,10 @@ PROGRAMS = """
 """
 
 
-def as_markdown() -> str:
-    """The whole page."""
+def as_markdown(resident: Resident) -> str:
+    """The whole page; `resident` says how many CTAs of a kernel fit in a core of each machine, and what stops the next one."""
     runs = [RUNS.format(checked=_checked()), *_run_rows(), KERNEL_COLUMNS.format(source=_sources())]
-    kernels = [text for size in ("small", "paper") for text in (KERNELS.format(size=size), *_kernel_rows(size))]
+    kernels = [text for size in ("small", "paper") for text in (KERNELS.format(size=size), *_kernel_rows(size, resident))]
     return "".join([INTRODUCTION.format(names="".join(_name_rows())), *runs, *kernels, PROGRAMS, *map(_program, workloads())])
 
 
@@ -89,15 +90,15 @@ def _run_rows() -> Iterator[str]:
             yield _row(name, size, *numbers)
 
 
-def _kernel_rows(size: str) -> Iterator[str]:
+def _kernel_rows(size: str, resident: Resident) -> Iterator[str]:
     for name in workloads():
         measured = stored().get(name, {}).get(size)
         for kernel in measured.kernels if measured else ():
             registers = (kernel.registers, kernel.own_registers)
             shape = (kernel.launches, ctas(kernel), kernel.threads, *registers, kernel.shared_bytes)
-            resident = kernel.resident or ("", "")
+            fits = [f"{ctas}, {limit}" for ctas, limit in resident(kernel).values()]
             share = "" if kernel.load_share is None else percent(kernel.load_share)
-            yield _row(name, f"`{kernel.name}`", *shape, *resident, f"{kernel.instructions:,}", share)
+            yield _row(name, f"`{kernel.name}`", *shape, *fits, f"{kernel.instructions:,}", share)
 
 
 def _row(*cells: object) -> str:
