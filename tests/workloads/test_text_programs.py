@@ -1,9 +1,11 @@
 """What is special to the programs on text, digits and sequences: odd sizes, answers known beforehand, inputs that are wrong."""
 
+import numpy as np
 import pytest
 
 import simtlab as sl
-from simtlab.workloads.frame import workload
+from simtlab.workloads.errors import WorkloadError
+from simtlab.workloads.frame import Launcher, workload
 
 
 @pytest.fixture(scope="module")
@@ -74,3 +76,31 @@ def test_page_view_count_runs_two_jobs_and_reduces_once(gpu):
 def test_a_log_that_is_none(write, log, problem):
     with pytest.raises(sl.SimtlabError, match=problem.replace("(", r"\(")):
         workload("PVC", "tiny", files={"log": write("a.log", log)}).inputs()
+
+
+def test_similar_documents_come_first(gpu):
+    chosen = workload("SSC", "tiny")
+    matrix = np.array([[3, 4, 0, 0], [0, 0, 1, 0], [6, 8, 0, 0], [0, 5, 0, 0]], np.float32)
+    found = chosen.definition.run(Launcher(gpu, chosen.compile(gpu)), {"matrix": matrix})
+    assert found["pairs"].tolist() == [[0, 2], [0, 3], [2, 3], [0, 1], [1, 2], [1, 3]]
+    assert found["scores"].tolist() == [1, np.float32(0.8), np.float32(0.8), 0, 0, 0]
+    assert found["groups"].tolist() == [[0, 1], [1, 3], [3, 6]]
+
+
+def test_similarity_of_two_documents_and_of_many(gpu):
+    assert len(workload("SSC", "tiny", documents=2, features=4).run(gpu).outputs["scores"]) == 1
+    assert "SortGlobal" in kernels(workload("SSC", "tiny", documents=24, features=8).run(gpu))
+
+
+@pytest.mark.parametrize(
+    ("changed", "problem"),
+    [
+        ({"documents": 1}, "SSC: documents is 1; it must be 2 at least"),
+        ({"documents": -5}, "SSC: documents is -5"),
+        ({"features": 6}, "SSC: features is 6; it must be a multiple of 4"),
+        ({"features": 4000}, "SSC: features is 4000; it must be from 4 to 1708"),
+    ],
+)
+def test_documents_that_cannot_be_compared(changed, problem):
+    with pytest.raises(WorkloadError, match=problem):
+        workload("SSC", "tiny", **changed).inputs()
