@@ -6,6 +6,7 @@ import pytest
 import simtlab as sl
 from simtlab.workloads.errors import WorkloadError
 from simtlab.workloads.frame import Launcher, workload
+from simtlab.workloads.iix.workload import parts_of
 
 
 @pytest.fixture(scope="module")
@@ -104,3 +105,34 @@ def test_similarity_of_two_documents_and_of_many(gpu):
 def test_documents_that_cannot_be_compared(changed, problem):
     with pytest.raises(WorkloadError, match=problem):
         workload("SSC", "tiny", **changed).inputs()
+
+
+def test_links_are_found_as_mars_finds_them(gpu, write):
+    """Its little parser knows `<a href="..."` with spaces anywhere but in `href`, and nothing else."""
+    page = (
+        b'<html><a href="/x"> < a  href = "/y">\n<abbr><a name="n" href="/no"> <<a href="/no">\n'
+        b'<a hreflang="/odd"><A HREF="/no"><a href=/no><a href=""><a href="/x">\n</html>\n'
+        b'<html><a href="/x"><a href="/never closed>\n</html>'
+    )
+    found = workload("IIX", "tiny", files={"html": write("a.html", page)}, part_bytes=40).run(gpu).outputs
+    assert found["urls"].tobytes() == b"\n/x\n/y"
+    assert (found["links"].tolist(), found["pages"].tolist()) == ([1, 3, 1], [0, 0, 0, 1, 0])
+
+
+def test_a_page_is_cut_into_parts_at_its_lines():
+    assert parts_of(b"12345\n7\n9\n", 100, 3, 5) == [(100, 0, 6, 3), (100, 6, 4, 3)]
+    assert parts_of(b"12345\n7\n9\n", 0, 0, 1) == [(0, 0, 6, 0), (0, 6, 2, 0), (0, 8, 2, 0)]
+
+
+@pytest.mark.parametrize(
+    ("page", "problem"),
+    [(b"<html>no link</html>", "IIX: the pages have no link"), (b'<a href="/x', "IIX: the pages have no link")],
+)
+def test_pages_without_a_link(write, page, problem):
+    with pytest.raises(WorkloadError, match=problem):
+        workload("IIX", "tiny", files={"html": write("a.html", page)}).inputs()
+
+
+def test_parts_without_a_byte():
+    with pytest.raises(WorkloadError, match="part_bytes is 0; it must be 1 at least"):
+        workload("IIX", "tiny", part_bytes=0).inputs()
