@@ -7,6 +7,7 @@ import simtlab as sl
 from simtlab.workloads.errors import WorkloadError
 from simtlab.workloads.frame import Launcher, workload
 from simtlab.workloads.iix.workload import parts_of
+from simtlab.workloads.nn.workload import digit
 
 
 @pytest.fixture(scope="module")
@@ -136,3 +137,39 @@ def test_pages_without_a_link(write, page, problem):
 def test_parts_without_a_byte():
     with pytest.raises(WorkloadError, match="part_bytes is 0; it must be 1 at least"):
         workload("IIX", "tiny", part_bytes=0).inputs()
+
+
+# ISPASS 2009
+
+
+def test_the_network_of_the_suite_has_ctas_of_169_25_and_one_threads(gpu):
+    run = workload("NN", "tiny", images=2, hidden=3).run(gpu)
+    assert [(launch.grid, launch.block) for launch in run.launches] == [
+        ((6, 2, 1), (13, 13, 1)),
+        ((4, 2, 1), (5, 5, 1)),
+        ((3, 2, 1), (1, 1, 1)),
+        ((4, 2, 1), (1, 1, 1)),
+    ]
+
+
+def test_neurons_that_are_left_out_are_silent(gpu):
+    found = workload("NN", "tiny", maps=3, hidden=1, digits=2).run(gpu).outputs
+    assert (found["second"][:, 75:] == 0).all()
+    assert (found["hidden"][:, 1:] == 0).all()
+    assert np.count_nonzero(found["digits"]) == 2
+
+
+def test_digits_are_ink_on_paper():
+    random = np.random.default_rng(4)
+    for number in range(10):
+        drawn = digit(random, number)
+        assert (drawn.shape, drawn.dtype) == ((28, 28), np.uint8)
+        assert 0.05 < (drawn > 127).mean() < 0.3  # MNIST has 0.1 or so
+        assert drawn.max() > 200
+        assert not drawn[:2].any()
+
+
+@pytest.mark.parametrize("changed", [{"images": 0}, {"images": -3}, {"maps": 51}, {"hidden": 101}, {"digits": 0}])
+def test_a_network_that_is_not_the_suites(changed):
+    with pytest.raises(WorkloadError, match=f"NN: {next(iter(changed))} is {next(iter(changed.values()))}; it must be"):
+        workload("NN", "tiny", **changed).inputs()
