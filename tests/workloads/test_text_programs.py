@@ -1,5 +1,7 @@
 """What is special to the programs on text, digits and sequences: odd sizes, answers known beforehand, inputs that are wrong."""
 
+import hashlib
+
 import numpy as np
 import pytest
 
@@ -173,3 +175,40 @@ def test_digits_are_ink_on_paper():
 def test_a_network_that_is_not_the_suites(changed):
     with pytest.raises(WorkloadError, match=f"NN: {next(iter(changed))} is {next(iter(changed.values()))}; it must be"):
         workload("NN", "tiny", **changed).inputs()
+
+
+def test_hashes_are_those_of_rfc_1321(gpu):
+    """Its longest example has 80 letters, which take two passes: 64 and 16."""
+    letters = np.frombuffer(b"1234567890" * 8, np.uint8)
+    chosen = workload("STO", "tiny")
+    data = {"buffer": letters, "chunk": 80, "offset": 4, "windows": 1, "missing": 0}
+    found = chosen.definition.run(Launcher(gpu, chosen.compile(gpu)), data)
+    assert found["hashes"].tobytes().hex() == "57edf4a22be3c955ac49da2e2107b67a"[:8]
+
+
+@pytest.mark.parametrize(("size", "chunk", "offset"), [(52, 52, 4), (4, 4, 4), (1000, 64, 64), (900, 180, 20), (557, 116, 12)])
+def test_windows_of_other_sizes(gpu, size, chunk, offset):
+    run = workload("STO", "tiny", buffer_bytes=size, chunk=chunk, offset=offset).run(gpu)
+    assert len(run.outputs["hashes"]) == 1 + -(-(size // 4 * 4 - chunk) // offset)
+
+
+def test_the_last_window_ends_with_the_buffer(gpu):
+    chosen = workload("STO", "tiny", buffer_bytes=100, chunk=52, offset=32)
+    data = chosen.inputs()
+    assert (data["windows"], data["missing"]) == (3, 16)
+    assert chosen.run(gpu).outputs["hashes"][2].tobytes() == hashlib.md5(data["buffer"][64:].tobytes()).digest()[:4]
+
+
+@pytest.mark.parametrize(
+    ("changed", "problem"),
+    [
+        ({"chunk": 50}, "chunk is 50; it must be a multiple of 4"),
+        ({"chunk": 56}, "chunk is 56; what it has over a multiple of 64 must not be above 52"),
+        ({"offset": 0}, "offset is 0; it must be a multiple of 4"),
+        ({"buffer_bytes": -1}, r"buffer_bytes is -1; it must be that of a chunk \(52\) at least"),
+        ({"buffer_bytes": 248, "chunk": 128, "offset": 64}, "the last window would have 120 bytes, which do not fit"),
+    ],
+)
+def test_windows_that_cannot_be(changed, problem):
+    with pytest.raises(WorkloadError, match=f"STO: {problem}"):
+        workload("STO", "tiny", **changed).inputs()
