@@ -9,6 +9,7 @@ import simtlab as sl
 from simtlab.workloads.errors import WorkloadError
 from simtlab.workloads.frame import Launcher, workload
 from simtlab.workloads.iix.workload import parts_of
+from simtlab.workloads.mum.tree import ROOT, suffix_tree
 from simtlab.workloads.nn.workload import digit
 
 
@@ -212,3 +213,77 @@ def test_the_last_window_ends_with_the_buffer(gpu):
 def test_windows_that_cannot_be(changed, problem):
     with pytest.raises(WorkloadError, match=f"STO: {problem}"):
         workload("STO", "tiny", **changed).inputs()
+
+
+@pytest.mark.parametrize("text", [b"A", b"AAAA", b"ACGT", b"GATTACAGATTACA", b"TCTCTCACTCTC"])
+def test_a_suffix_tree_has_every_word_of_its_text(text):
+    tree, whole = suffix_tree(text), text + b"$"
+    for begin in range(len(whole)):
+        for end in range(begin + 1, len(whole) + 1):
+            assert found_in(tree, whole, whole[begin:end]) == places_of(whole, whole[begin:end])
+    for node in np.flatnonzero(tree.link):
+        assert word_to(tree, whole, tree.link[node]) == word_to(tree, whole, node)[1:]
+    inner = [node for node in range(ROOT + 1, len(tree.start)) if tree.children[node].any() and tree.depth[node] > 1]
+    assert all(tree.link[node] > ROOT for node in inner)
+
+
+def places_of(whole, word):
+    places = [k for k in range(len(whole)) if whole.startswith(word, k)]
+    return places[0], len(places)
+
+
+def found_in(tree, whole, word):
+    node = ROOT
+    while word:
+        node = tree.children[node, b"ACGT$".index(word[0])]
+        edge = whole[tree.start[node] : tree.end[node] + 1]
+        assert edge.startswith(word[: len(edge)])
+        word = word[len(edge) :]
+    return tree.first[node], tree.leaves[node]
+
+
+def word_to(tree, whole, node):
+    return whole[tree.end[node] + 1 - tree.depth[node] : tree.end[node] + 1]
+
+
+def test_reads_are_aligned_as_by_hand(gpu, write):
+    """The read's suffixes: GATTACATG is there for 7 letters, twice; ATTACATG for 6; TTACATG has no 6 letters in common."""
+    reference = write("a.fa", b">genome\nCCGATTAC\nagattacaGG\n")
+    reads = write("b.fasta", b">one a read\nGATTACATG\n>short\nACG\n>two\nCANGATTACACC\n")
+    run = workload("MUM", "tiny", files={"reference": reference, "reads": reads}, shortest=6).run(gpu)
+    one, two = np.split(run.outputs["lengths"], [4])
+    assert one.tolist() == [7, 6, 0, 0]
+    assert two.tolist() == [0, 0, 0, 7, 6, 0, 0]
+    assert run.outputs["first"][:2].tolist() == [2, 3]
+    assert run.outputs["times"][:2].tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("shortest", [1, 3, 12])
+def test_matches_in_a_text_of_repetitions(gpu, write, shortest):
+    """Suffix links lead through nodes that lie on one another's paths, and edges are skipped whole and in part."""
+    random = np.random.default_rng(2)
+    reference = b"".join(random.choice([b"AC", b"ACG", b"CA", b"ACAC"], 60))
+    reads = b"".join(b">r%d\n%s\n" % (k, b"".join(random.choice([b"AC", b"ACG", b"CA", b"ACAC", b"T"], 16))) for k in range(40))
+    files = {"reference": write("a.fna", b">a\n" + reference), "reads": write("b.fna", reads)}
+    run = workload("MUM", "tiny", files=files, shortest=shortest).run(gpu)
+    assert run.outputs["times"].max() > 1
+
+
+@pytest.mark.parametrize(
+    ("reference", "reads", "problem"),
+    [
+        (b">a\nACGNNT\n", b">r\nACG\n", "MUM: the reference has the letter 'N'; it must be of A, C, G and T alone"),
+        (b">a\nACGT\n", b">r\nACG\n", "MUM: no read has 20 bases, the shortest match asked for"),
+        (b">a\nACGT\n", b">r\n" + 40_000 * b"A", "MUM: a read has 40000 bases; it must have 32767 at most"),
+        (b"ACGT\n", b">r\nACG\n", "a.fa:1: '>NAME' is expected before the first base"),
+    ],
+)
+def test_sequences_that_cannot_be_matched(write, reference, reads, problem):
+    with pytest.raises(sl.SimtlabError, match=problem):
+        workload("MUM", "tiny", files={"reference": write("a.fa", reference), "reads": write("b.fa", reads)}).inputs()
+
+
+@pytest.mark.parametrize("changed", [{"shortest": 0}, {"count": -1}, {"length": 3000}])
+def test_reads_of_a_size_that_cannot_be(changed):
+    with pytest.raises(WorkloadError, match=r"MUM: .*(at least|it must be from 1)"):
+        workload("MUM", "tiny", **changed).inputs()
