@@ -10,6 +10,7 @@ from simtlab.workloads.errors import InputFileError, WorkloadError
 from simtlab.workloads.files import read_input
 from simtlab.workloads.graphs import from_edges, generate, rmat, road, uniform
 from simtlab.workloads.images import grey_levels, natural
+from simtlab.workloads.sequences import genome
 
 HEADER = "%%MatrixMarket matrix"
 
@@ -88,6 +89,16 @@ def test_png_without_a_library_says_what_is_missing(write, monkeypatch):
         read_input(write("a.png", b"\x89PNG"), "image")
 
 
+def test_text_is_any_bytes_but_zeros(write):
+    page = "<p>caf\u00e9".encode("latin-1")
+    assert read_input(write("a.html", page), "text") == page
+
+
+def test_fasta_sequences_in_small_letters_and_on_several_lines(write):
+    found = read_input(write("a.fna", ">one of two\nACgt\nNN\n\n>two\n A C \n"), "fasta")
+    assert [(one.name, one.bases) for one in found] == [("one", b"ACGTNN"), ("two", b"AC")]
+
+
 def test_a_workload_runs_on_files(write):
     ring = "".join(f"a {k + 1} {(k + 1) % 9 + 1} 1\n" for k in range(9))
     run = sl.workload("BFS", size="tiny", files={"graph": write("ring.gr", f"p sp 9 9\n{ring}")}).run(sl.Gpu())
@@ -163,10 +174,32 @@ def test_a_malformed_image(write, name, content, line, expected):
     assert expected in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "kind", "content", "line", "expected"),
+    [
+        ("a.fa", "fasta", "ACGT\n", 1, "'>NAME' is expected before the first base"),
+        ("a.fa", "fasta", ">a\nAC\nAC-T\n", 3, "bases are expected (A, C, G, T, or N and the like), not '-'"),
+        ("a.fa", "fasta", ">a\n>b\nAC\n", 2, "bases of 'a' are expected before the next sequence"),
+        ("a.fa", "fasta", ">a\nAC\n>b\n", 3, "bases of 'b' are expected, and the file ends"),
+        ("a.fa", "fasta", "", None, "at least one sequence is expected"),
+        ("a.fa", "fasta", b">a\n\xff\n", 2, "text is expected, and this is none"),
+        ("a.gb", "fasta", "", None, "a fasta is expected, in one of these formats: FASTA (.fasta, .fa, .fna)"),
+        ("a.log", "text", "", None, "text is expected, and the file is empty"),
+        ("a.log", "text", b"one\ntwo\0\n", 2, "text is expected, and there is a zero byte"),
+        ("a.pdf", "text", b"", None, "a text is expected, in one of these formats: text (.txt, .log, .tsv, .html, .htm)"),
+    ],
+)
+def test_malformed_text_and_sequences(write, name, kind, content, line, expected):
+    with pytest.raises(InputFileError) as caught:
+        read_input(write(name, content), kind)
+    assert caught.value.line == line
+    assert expected in str(caught.value)
+
+
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(InputFileError, match="cannot be read: No such file or directory"):
         read_input(tmp_path / "none.png", "image")
-    with pytest.raises(WorkloadError, match="'sound' is no kind of input file; there are: graph, matrix, image"):
+    with pytest.raises(WorkloadError, match="'sound' is no kind of input file; there are: graph, matrix, image, text, fasta"):
         read_input(tmp_path / "none.wav", "sound")
 
 
@@ -211,3 +244,12 @@ def test_natural_images_are_smooth_with_edges():
     assert np.median(steps) < 0.25 * image.std()  # white noise has 0.95
     assert steps.max() > image.std()
     assert grey_levels(np.array([0, 0.5, 1, 2])).tolist() == [0, 128, 255, 255]
+
+
+def test_made_genomes_have_the_bases_of_a_real_one_and_repetitions():
+    made = genome(40_000, seed=1)
+    assert len(made) == 40_000
+    assert abs(sum(map(made.count, (b"A", b"T"))) / 40_000 - 0.65) < 0.02
+    words = {made[k : k + 40] for k in range(40_000 - 39)}
+    assert 0.01 < 1 - len(words) / (40_000 - 39) < 0.1
+    assert genome(40_000, seed=1) == made != genome(40_000, seed=2)

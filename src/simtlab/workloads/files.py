@@ -1,4 +1,4 @@
-"""A user's input files: graphs, matrices and images. What is wrong with one is told with its file and line."""
+"""A user's input files: graphs, matrices, images, text and sequences. What is wrong with one is told with its file and line."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ import numpy as np
 
 from simtlab.workloads import graphs, matrices
 from simtlab.workloads.errors import InputFileError, WorkloadError
-from simtlab.workloads.text import Lines, read_bytes
+from simtlab.workloads.sequences import Sequence
+from simtlab.workloads.text import Lines, read_bytes, read_text
 
 MOST_NODES = 2**31 - 2
 COMMENTS = ("#", "%")
+BASES = frozenset("ACGTURYSWKMBDHVN")  # and the letters of IUPAC for one of several
 SYMMETRIES = {"general": 0, "symmetric": 1, "skew-symmetric": -1}  # the sign of the element across the diagonal
 
 
 def read_input(path: str | PathLike, kind: str) -> Any:
-    """A Graph, a Matrix or an image (f4 in [0, 1]) from a file, whose suffix says the format."""
+    """What a file of this kind holds; its suffix says the format."""
     if kind not in READERS:
         raise WorkloadError(f"'{kind}' is no kind of input file; there are: {', '.join(READERS)}")
     place = Path(path)
@@ -246,6 +248,33 @@ def _read_png_by_matplotlib(path: Path) -> np.ndarray:
     return grey.astype(np.float32)
 
 
+# Sequences ------------------------------------------------------------------------------------------------------------
+
+
+def read_fasta(path: Path) -> list[Sequence]:
+    """FASTA: a line `>NAME` and what else it says, then the sequence's bases on any number of lines."""
+    lines = Lines(path)
+    found: list[tuple[str, list[str]]] = []
+    for words in lines:
+        if words[0].startswith(">"):
+            if found and not found[-1][1]:
+                raise lines.wrong(f"bases of '{found[-1][0]}' are expected before the next sequence")
+            found.append((words[0][1:], []))
+            continue
+        if not found:
+            raise lines.wrong("'>NAME' is expected before the first base")
+        bases = "".join(words).upper()
+        other = sorted(set(bases) - BASES)
+        if other:
+            raise lines.wrong(f"bases are expected (A, C, G, T, or N and the like), not '{other[0]}'")
+        found[-1][1].append(bases)
+    if not found:
+        raise lines.wrong("at least one sequence is expected, '>NAME' and its bases")
+    if not found[-1][1]:
+        raise lines.wrong(f"bases of '{found[-1][0]}' are expected, and the file ends")
+    return [Sequence(name, "".join(parts).encode()) for name, parts in found]
+
+
 READERS: dict[str, list[tuple[str, tuple[str, ...], Callable[[Path], Any]]]] = {
     "graph": [
         ("DIMACS", (".gr",), read_dimacs),
@@ -254,4 +283,6 @@ READERS: dict[str, list[tuple[str, tuple[str, ...], Callable[[Path], Any]]]] = {
     ],
     "matrix": [("Matrix Market", (".mtx",), read_matrix_market)],
     "image": [("PGM", (".pgm",), read_pgm), ("PNG", (".png",), read_png)],
+    "text": [("text", (".txt", ".log", ".tsv", ".html", ".htm"), read_text)],
+    "fasta": [("FASTA", (".fasta", ".fa", ".fna"), read_fasta)],
 }

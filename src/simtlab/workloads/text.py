@@ -16,6 +16,16 @@ def read_bytes(path: Path) -> bytes:
         raise InputFileError(path, None, f"cannot be read: {error.strerror or error}") from None
 
 
+def read_text(path: Path) -> bytes:
+    """A text as its bytes, in whatever encoding; the programs that take one end their words with zeros, so it has none."""
+    data = read_bytes(path)
+    if not data:
+        raise InputFileError(path, None, "text is expected, and the file is empty")
+    if 0 in data:
+        raise InputFileError(path, data.count(b"\n", 0, data.index(0)) + 1, "text is expected, and there is a zero byte")
+    return data
+
+
 class Lines:
     """The words of each line that has some, and the number of the line they are on."""
 

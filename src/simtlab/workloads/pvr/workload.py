@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from simtlab.workloads.mars.stages import THREADS, group, scan, sort
+
 NAME = "PVR"
 SUITE = "Mars"
 CATEGORY = "irregular"
@@ -23,7 +25,6 @@ SIZES = {
 }
 TOLERANCE: dict[str, tuple[float, float]] = {}
 
-THREADS = 256
 CURSOR_BYTES = 20  # of a thread, in the emitting kernel's shared memory
 POPULARITY = 1.0  # exponent of Zipf's law for pages of the web (Breslau et al., INFOCOM 1999, have 0.6 to 0.9)
 HOSTS, TOPICS = ("www", "news", "shop", "m", "blog"), ("sport", "index", "weather", "users", "search", "a", "archive/images")
@@ -48,7 +49,7 @@ def inputs(*, seed: int = 0, pages: int, clicks: int) -> dict[str, Any]:
 def run(launcher: Any, data: dict[str, Any]) -> dict[str, np.ndarray]:
     records = len(data["directory"])
     keys, vals, entries = map_records(launcher, data)
-    sort(launcher, keys, entries, records)
+    sort(launcher, keys, entries, records, last_key=keys.nbytes - 4)
     ranges, groups = group(launcher, keys, entries, records)
     ranks = reduce(launcher, keys, vals, entries, ranges, groups)
     order = entries.numpy()[:records]
@@ -69,46 +70,6 @@ def map_records(launcher: Any, data: dict[str, Any]) -> tuple[Any, Any, Any]:
     arguments = [urls, views, directory, *places, *sizes[:2], keys, vals, entries, records, 1, records]
     launcher.launch("Mapper", grid, THREADS, arguments, shared=CURSOR_BYTES * THREADS)
     return keys, vals, entries
-
-
-def scan(launcher: Any, values: Any, n: int) -> tuple[Any, int]:
-    """The sums before each element, and the sum of all."""
-    blocks = -(-n // (2 * THREADS))
-    sums, places = launcher.zeros(blocks, np.int32), launcher.zeros(n, np.int32)
-    launcher.launch("ScanBlocks", blocks, THREADS, [values, places, sums, n])
-    if blocks == 1:
-        return places, int(sums[0])
-    above, total = scan(launcher, sums, blocks)
-    launcher.launch("ScanAddSums", blocks, THREADS, [places, above, n])
-    return places, total
-
-
-def sort(launcher: Any, keys: Any, entries: Any, n: int) -> None:
-    """A bitonic sort of the directory; distances within a CTA's entries are done in shared memory, several in one launch."""
-    length = len(entries)
-    grid = length // THREADS
-    if length > n:
-        launcher.launch("SortPad", -(-(length - n) // THREADS), THREADS, [entries, keys.nbytes - 4, n, length])
-    launcher.launch("SortShared", grid, THREADS, [keys, entries, 2, THREADS, THREADS // 2])
-    sorted_length = 2 * THREADS
-    while sorted_length <= length:
-        distance = sorted_length // 2
-        while distance >= THREADS:
-            launcher.launch("SortGlobal", grid, THREADS, [keys, entries, sorted_length, distance])
-            distance //= 2
-        launcher.launch("SortShared", grid, THREADS, [keys, entries, sorted_length, sorted_length, distance])
-        sorted_length *= 2
-
-
-def group(launcher: Any, keys: Any, entries: Any, n: int) -> tuple[Any, int]:
-    """Where each run of equal keys begins and ends."""
-    grid = -(-n // THREADS)
-    starts = launcher.zeros(n, np.int32)
-    launcher.launch("GroupMark", grid, THREADS, [keys, entries, starts, n])
-    places, groups = scan(launcher, starts, n)
-    ranges = launcher.zeros((groups, 2), np.int32)
-    launcher.launch("GroupRanges", grid, THREADS, [starts, places, ranges, n])
-    return ranges, groups
 
 
 def reduce(launcher: Any, keys: Any, vals: Any, entries: Any, ranges: Any, groups: int) -> np.ndarray:
