@@ -39,6 +39,12 @@ def test_a_narrow_special_register_is_stored_as_wide_as_the_store():
     assert run("st.global.u64 [%rd3], %laneid;").tolist() == list(range(32))
 
 
+@pytest.mark.parametrize(("operands", "expected"), [("%laneid, -1", 31), ("%ntid.x, -1", 32), ("%laneid, %lanemask_eq", None)])
+def test_a_reduction_over_the_warp_takes_special_registers(operands, expected):
+    found = run(f"redux.sync.max.u32 %r2, {operands}; st.global.u32 [%rd3], %r2;").tolist()
+    assert found == ([expected] * 32 if expected else list(range(32)))
+
+
 def test_a_clock_that_is_stored_is_up_to_date():
     body = """st.global.u64 [%rd3], %clock64; mov.u64 %rd4, %clock64; ld.global.u64 %rd5, [%rd3]; sub.u64 %rd6, %rd4, %rd5;
         st.global.u64 [%rd3], %rd6; setp.eq.u64 %p1, %rd5, 0; @%p1 st.global.u64 [%rd3], 99;"""

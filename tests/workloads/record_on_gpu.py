@@ -1,4 +1,6 @@
-"""Record what a real GPU computes for every workload at `tiny`: the PTX simtlab runs, the same inputs, the same launches.
+"""Record what a real GPU computes for every workload at `tiny` and `small`: the PTX simtlab runs, the same inputs and launches.
+
+Of `tiny` everything is kept. Of `small` the digests are, and the outputs only where they are not what simtlab computes.
 
     python tests/workloads/record_on_gpu.py prepare FOLDER    # here: PTX and inputs; needs NVRTC
     python tests/workloads/record_on_gpu.py run FOLDER        # on a machine with a GPU and CuPy: outputs
@@ -31,19 +33,34 @@ def digest_of_ptx(ptx: str) -> str:
     return hashlib.sha256(code.encode()).hexdigest()
 
 
+def digests_of(arrays: dict[str, Any]) -> dict[str, str]:
+    """Of those of these that are arrays, and of their shapes and types too."""
+    found = {}
+    for name, array in arrays.items():
+        if isinstance(array, np.ndarray):
+            described = f"{array.shape} {array.dtype.str} ".encode()
+            found[name] = hashlib.sha256(described + np.ascontiguousarray(array).tobytes()).hexdigest()
+    return found
+
+
 # Prepare --------------------------------------------------------------------------------------------------------------
 
 
 def prepare(folder: Path) -> None:
-    from simtlab.workloads.frame import workload, workloads
+    from simtlab.host.gpu import Gpu
+    from simtlab.workloads.frame import Launcher, workload, workloads
 
     folder.mkdir(parents=True, exist_ok=True)
     for name in workloads():
         chosen = workload(name, "tiny")
         compiled = compiled_kernels(chosen)
         ptx = re.sub(r"(?m)^\.version .*$", f".version {PTX_VERSION}", compiled.ptx)
+        small = workload(name, "small")
+        gpu = Gpu(threads=1)
+        data = small.inputs()
+        outputs = small.definition.run(Launcher(gpu, small.compile(gpu)), dict(data))
         job = {"ptx": ptx, "names": compiled.names, "data": chosen.inputs(), "digest": digest_of_ptx(compiled.ptx),
-               "folder": chosen.folder.name}  # fmt: skip
+               "folder": chosen.folder.name, "small": digests_of(outputs), "small_inputs": digests_of(data)}  # fmt: skip
         (folder / f"{name}.pickle").write_bytes(pickle.dumps(job, protocol=4))
 
 
@@ -106,6 +123,33 @@ class GpuVariable:
         self.cupy.ndarray(value.shape, value.dtype, self.pointer).set(np.ascontiguousarray(value))
 
 
+class GpuTextures:
+    """Point-filtered textures of a real GPU with clamped coordinates: linear memory for one axis, an array for two."""
+
+    def __init__(self, cupy: Any):
+        self.cupy = cupy
+
+    def texture(self, values: Any, channels: int = 1) -> Any:
+        from cupy.cuda import runtime
+        from cupy.cuda import texture as of
+
+        texels = values.values if isinstance(values, GpuArray) else self.cupy.asarray(np.ascontiguousarray(values))
+        kinds = {"f": runtime.cudaChannelFormatKindFloat, "u": runtime.cudaChannelFormatKindUnsigned,
+                 "i": runtime.cudaChannelFormatKindSigned}  # fmt: skip
+        bits = [8 * texels.dtype.itemsize * (k < channels) for k in range(4)]
+        form = of.ChannelFormatDescriptor(*bits, kinds[texels.dtype.kind])
+        if texels.ndim == 1:
+            resource = of.ResourceDescriptor(runtime.cudaResourceTypeLinear, arr=texels, chDesc=form, sizeInBytes=texels.nbytes)
+        else:
+            rows = texels.reshape(texels.shape[0], -1)
+            array = of.CUDAarray(form, texels.shape[1], texels.shape[0])
+            array.copy_from(rows)
+            resource = of.ResourceDescriptor(runtime.cudaResourceTypeArray, cuArr=array)
+        clamp = (runtime.cudaAddressModeClamp,) * 2
+        how = of.TextureDescriptor(clamp, runtime.cudaFilterModePoint, runtime.cudaReadModeElementType)
+        return of.TextureObject(resource, how)
+
+
 class GpuLauncher:
     """simtlab's Launcher on a real GPU."""
 
@@ -115,6 +159,7 @@ class GpuLauncher:
         path = folder / f"{name}.ptx"
         path.write_text(job["ptx"])
         self.cupy, self.names, self.ptx, self.module = cupy, job["names"], job["ptx"], GpuModule(path)
+        self.gpu = GpuTextures(cupy)
 
     def array(self, values: Any, dtype: Any = None, label: str = "") -> GpuArray:
         return GpuArray(self.cupy.asarray(np.ascontiguousarray(values, dtype)))
@@ -124,7 +169,7 @@ class GpuLauncher:
 
     def launch(self, kernel: str, grid: Any, block: Any, args: Any = (), shared: int = 0) -> None:
         full = self._full_name(kernel)
-        given = [a.values if isinstance(a, GpuArray) else t(a) for a, t in zip(args, self._types(full), strict=True)]
+        given = [as_argument(a, t) for a, t in zip(args, self._types(full), strict=True)]
         self.module.module.get_function(full)(triple(grid), triple(block), tuple(given), shared_mem=shared)
         self.cupy.cuda.Device().synchronize()
 
@@ -137,6 +182,11 @@ class GpuLauncher:
         header = re.search(rf"\.entry\s+{re.escape(full)}\s*\((.*?)\)\s*[\n{{.]", self.ptx, re.DOTALL)
         assert header is not None
         return [TYPES[t] for t in re.findall(r"\.param\s+\.(\w+)", header[1])]
+
+
+def as_argument(value: Any, kind: Any) -> Any:
+    """As CuPy takes it: an array, the number of a texture object, or a number of the parameter's type."""
+    return value.values if isinstance(value, GpuArray) else kind(getattr(value, "ptr", value))
 
 
 def triple(size: Any) -> tuple[int, ...]:
@@ -152,10 +202,21 @@ def run(folder: Path) -> None:
         job = pickle.loads(path.read_bytes())
         definition = import_module(f"simtlab.workloads.{job['folder']}.workload")
         found = definition.run(GpuLauncher(folder, path.stem, job), job["data"])
-        outputs[path.stem] = found
-        print(path.stem, {name: array.shape for name, array in found.items()}, flush=True)
+        outputs[path.stem] = {"tiny": found, **run_small(definition, GpuLauncher(folder, path.stem, job), job)}
+        print(path.stem, outputs[path.stem]["small"]["same"], flush=True)
     name = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
     (folder / "outputs").write_bytes(pickle.dumps({"gpu": name, "outputs": outputs}, protocol=4))
+
+
+def run_small(definition: Any, launcher: GpuLauncher, job: dict[str, Any]) -> dict[str, Any]:
+    """The digests of `small`, and those outputs that are other than simtlab's."""
+    data = definition.inputs(**definition.SIZES["small"], seed=0)
+    inputs = digests_of(data)
+    found = {name: np.asarray(array) for name, array in definition.run(launcher, data).items()}
+    digests = digests_of(found)
+    same = digests == job["small"] and inputs == job["small_inputs"]
+    others = {name: array for name, array in found.items() if digests[name] != job["small"].get(name)}
+    return {"small": {"inputs": inputs, "outputs": digests, "same": same}, "others": others}
 
 
 # Store ----------------------------------------------------------------------------------------------------------------
@@ -166,14 +227,19 @@ def store(folder: Path) -> None:
     found = pickle.loads((folder / "outputs").read_bytes())
     arrays: dict[str, np.ndarray] = {}
     programs: dict[str, Any] = {}
-    for name, outputs in found["outputs"].items():
+    small: dict[str, np.ndarray] = {}
+    for name, recorded in found["outputs"].items():
+        outputs = recorded["tiny"]
+        small |= {f"{name}/{key}": value for key, value in recorded["others"].items()}
         job = pickle.loads((folder / f"{name}.pickle").read_bytes())
         inputs = {key: value for key, value in job["data"].items() if isinstance(value, np.ndarray)}
         arrays |= {f"{name}/in/{key}": value for key, value in inputs.items()}
         arrays |= {f"{name}/out/{key}": value for key, value in outputs.items()}
         digests = {key: hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest() for key, value in outputs.items()}
-        programs[name] = {"ptx_sha256": job["digest"], "output_sha256": digests}
+        of_small = {"input_sha256": recorded["small"]["inputs"], "output_sha256": recorded["small"]["outputs"]}
+        programs[name] = {"ptx_sha256": job["digest"], "output_sha256": digests, "small": of_small}
     np.savez_compressed(DATA / "workloads.npz", **arrays)  # type: ignore[arg-type]
+    np.savez_compressed(DATA / "workloads_small.npz", **small)  # type: ignore[arg-type]
     (DATA / "workloads.json").write_text(json.dumps({"gpu": found["gpu"], "programs": programs}, indent=1) + "\n")
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from llvmlite import ir
 
 from simtlab.isa.lanes import I1, I8, I16, I32, I64, LANES, Lanes, bits_of, is_signed, vector
-from simtlab.isa.shape import DOUBLE, FRAME, IMMEDIATE, REGISTER_BITS, SINK, WORD
+from simtlab.isa.shape import DOUBLE, FRAME, IMMEDIATE, REGISTER_BITS, SINK, UNIFORM, UNIFORM_64, VARYING, WORD
 from simtlab.isa.table import Modifiers, operation
 from simtlab.isa.walk import Walk, each_lane, mark_nothing
 
@@ -105,19 +105,22 @@ def memory_type(type: str) -> ir.IntType:
 
 
 def register_place(lanes: Lanes, k: int, walk: Walk, type: ir.Type) -> ir.Value:
-    """Where operand k keeps this lane's value."""
-    width = REGISTER_BITS[lanes.shape.kinds[k]] // 8
+    """Where operand k, a register or a varying special register, keeps this lane's value."""
+    kind = lanes.shape.kinds[k]
+    base, width = (lanes.context, 4) if kind == VARYING else (lanes.registers, REGISTER_BITS[kind] // 8)
     start = lanes.b.add(lanes.raw_operand(k), lanes.b.mul(walk.lane_64, I64(width)))
-    return lanes.b.bitcast(lanes.b.gep(lanes.registers, [start]), type.as_pointer())
+    return lanes.b.bitcast(lanes.b.gep(base, [start]), type.as_pointer())
 
 
 def read_lane(lanes: Lanes, k: int, walk: Walk, type: ir.IntType) -> ir.Value:
-    """This lane's value of operand k, a register or an immediate, as the low bits."""
+    """This lane's value of operand k as the low bits."""
     kind = lanes.shape.kinds[k]
     if kind == IMMEDIATE:
         value = lanes.raw_operand(k)
+    elif kind in (UNIFORM, UNIFORM_64):
+        value = lanes.b.load(lanes.pointer(k, I64 if kind == UNIFORM_64 else I32))
     else:
-        value = lanes.b.load(register_place(lanes, k, walk, ir.IntType(REGISTER_BITS[kind])))
+        value = lanes.b.load(register_place(lanes, k, walk, I32 if kind == VARYING else ir.IntType(REGISTER_BITS[kind])))
     return lanes.b.trunc(value, type) if value.type.width > type.width else value
 
 
