@@ -81,6 +81,7 @@ class GpuArray:
     def __init__(self, values: Any):
         self.values = values
         self.shape, self.dtype, self.size, self.nbytes = values.shape, values.dtype, values.size, values.nbytes
+        self.address = values.data.ptr
 
     def __len__(self) -> int:
         return len(self.values)
