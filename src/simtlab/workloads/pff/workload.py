@@ -5,8 +5,8 @@ A particle notes the points of the film under the object in memory, its own 69 o
 bytes apart; then reads those bytes of the film, whose frames are interleaved. One thread accumulates all weights alone, and the
 search for the particles to draw is quadratic in their number, which keeps `small` to a few of the CTAs of 512 threads.
 Rodinia's version normalises the weights in place while that one thread reads them, and hands the ladder's first step from CTA to
-CTA within a launch. Here the result does not depend on the order of CTAs: normalised weights go to another array, and the first
-step is drawn by the launch before.
+CTA within a launch. Here the result does not depend on the order of CTAs: normalised weights go to another array, those that are
+accumulated are not normalised, and the first step is drawn by the launch before.
 """
 
 from typing import Any
