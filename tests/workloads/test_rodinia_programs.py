@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import simtlab as sl
-from simtlab.workloads import particles
+from simtlab.workloads import tracking
 from simtlab.workloads.errors import InputFileError, WorkloadError
 from simtlab.workloads.frame import Launcher, workload
 from simtlab.workloads.lkc.workload import margin, peaks, stencil
@@ -162,7 +162,7 @@ def test_diffusion_takes_any_image_but_one_of_a_single_grey_or_line(write):
 
 def test_the_generator_of_random_numbers_is_uniform_and_normal():
     seeds = np.random.default_rng(0).integers(1, 2**31 - 1, 20_000).astype(np.int32)
-    even, bell = particles.uniform(seeds.copy()), particles.normal(seeds.copy())
+    even, bell = tracking.uniform(seeds.copy()), tracking.normal(seeds.copy())
     assert (even.min().round(2), even.max().round(2), even.mean().round(1)) == (0, 1, 0.5)
     assert (abs(bell.mean().round(1)), bell.std().round(1)) == (0, 1)
 
@@ -170,7 +170,7 @@ def test_the_generator_of_random_numbers_is_uniform_and_normal():
 def test_one_step_of_the_generator_by_hand():
     """1103515245 x 3 + 12345 is 3310558080, on 32 bits with a sign -984409216."""
     seeds = np.array([3], np.int32)
-    assert particles.uniform(seeds)[0] == 984409216 / (2**31 - 1)
+    assert tracking.uniform(seeds)[0] == 984409216 / (2**31 - 1)
     assert seeds[0] == -984409216
 
 

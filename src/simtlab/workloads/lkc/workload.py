@@ -4,7 +4,7 @@ Suite: Rodinia (`leukocyte`). Regular, compute-bound.
 To find them, a thread reads the gradient along circles around its point, through textures, where constant memory says; a CTA is a
 column of the frame. The scores are dilated, again through a texture, and peaks above a threshold are the cells. To follow them, a
 CTA of 320 threads has the box around a cell in shared memory and iterates on it, two barriers for every 320 elements.
-The program has no small input: a warp's 1,050 points of circles are 20 K instructions, and one iteration on one box as many. So
+The program has no small input: a warp's 1,050 points of circles are 26 K instructions, and one iteration on one box 36 K. So
 `small` cannot have three waves of CTAs, and `tiny` has smaller circles, boxes and elements too.
 Three things are not Rodinia's. Its kernel lets a warp write to the box while another still reads it: a barrier more keeps them
 apart. Boxes are found by their offsets, not by pointers. And the host's active contours, which say where the next boxes lie, are

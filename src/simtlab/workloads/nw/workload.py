@@ -2,7 +2,7 @@
 
 Suite: Rodinia (`nw`). Regular, few threads.
 A CTA is half a warp. A launch has as many CTAs as the wavefront has blocks, from one to n / 16 and back to one; within a block, 31
-steps with a barrier after each, and at most half of the threads at work on average. Rows are n + 1 words, never aligned. The
+steps with a barrier after each, and about half of the threads at work on average. Rows are n + 1 words, never aligned. The
 similarity of every pair of places is looked up by the host and read from memory once.
 """
 

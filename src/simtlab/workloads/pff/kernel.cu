@@ -78,11 +78,12 @@ extern "C" __global__ void sum_kernel(double *partial_sums, double *u, int *seed
         for (int cta = 0; cta < gridDim.x; cta++)
             sum += partial_sums[cta];
         partial_sums[0] = sum;
-        u[0] = (1 / (double)particles) * uniform(seed, 0);
+        u[0] = sum * (1 / (double)particles) * uniform(seed, 0);
     }
 }
 
-// One thread of the grid accumulates all weights, while the others have nothing left to do.
+// One thread of the grid accumulates all weights, while the others have nothing left to do. It takes them as they were, since
+// other CTAs may not have normalised theirs; the ladder is as high as their sum instead.
 extern "C" __global__ void normalize_weights_kernel(double *weights, double *normalised, int particles, double *partial_sums,
                                                     double *CDF, double *u)
 {
@@ -99,7 +100,7 @@ extern "C" __global__ void normalize_weights_kernel(double *weights, double *nor
         double before = 0;
 #pragma unroll 1
         for (int x = 0; x < particles; x++) {
-            before += weights[x] / sum;
+            before += weights[x];
             CDF[x] = before;
         }
     }
@@ -108,7 +109,7 @@ extern "C" __global__ void normalize_weights_kernel(double *weights, double *nor
         first = u[0];
     __syncthreads();
     if (i < particles)
-        u[i] = first + i / (double)particles;
+        u[i] = first + i / (double)particles * sum;  // the first step stays as it is, whoever reads it when
 }
 
 extern "C" __global__ void find_index_kernel(double *arrayX, double *arrayY, double *CDF, double *u, double *xj, double *yj,

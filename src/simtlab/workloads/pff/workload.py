@@ -5,15 +5,15 @@ A particle notes the points of the film under the object in memory, its own 69 o
 bytes apart; then reads those bytes of the film, whose frames are interleaved. One thread accumulates all weights alone, and the
 search for the particles to draw is quadratic in their number, which keeps `small` to a few of the CTAs of 512 threads.
 Rodinia's version normalises the weights in place while that one thread reads them, and hands the ladder's first step from CTA to
-CTA within a launch. Here the result does not depend on the order of CTAs: normalised weights go to another array, and the first
-step is drawn by the launch before.
+CTA within a launch. Here the result does not depend on the order of CTAs: normalised weights go to another array, those that are
+accumulated are not normalised, and the first step is drawn by the launch before.
 """
 
 from typing import Any
 
 import numpy as np
 
-from simtlab.workloads import particles as filter
+from simtlab.workloads import tracking
 
 NAME = "PFF"
 SUITE = "Rodinia"
@@ -32,7 +32,7 @@ THREADS = 512
 
 
 def inputs(*, particles: int, frames: int, side: int, radius: int, seed: int = 0) -> dict[str, Any]:
-    return filter.tracking_inputs(NAME, particles=particles, frames=frames, side=side, radius=radius, seed=seed)
+    return tracking.film_and_seeds(NAME, particles=particles, frames=frames, side=side, radius=radius, seed=seed)
 
 
 def run(launcher: Any, data: dict[str, Any]) -> dict[str, np.ndarray]:
@@ -42,7 +42,7 @@ def run(launcher: Any, data: dict[str, Any]) -> dict[str, np.ndarray]:
     sums, noted = launcher.zeros(ctas, "f8", label="sums"), launcher.zeros((count, places), "i4", label="noted")
     film, disk = launcher.array(data["film"], label="film"), launcher.array(data["disk"], label="disk")
     seeds = launcher.array(data["seeds"], label="seeds")
-    new_x, new_y = (launcher.array(values) for values in filter.start(data))
+    new_x, new_y = (launcher.array(values) for values in tracking.start(data))
     _, height, frames = data["film"].shape
     for frame in range(1, frames):
         sizes = [np.int32(k) for k in (count, places, data["film"].size, frame, height, frames)]
@@ -59,10 +59,10 @@ def run(launcher: Any, data: dict[str, Any]) -> dict[str, np.ndarray]:
 def reference(data: dict[str, Any]) -> dict[str, np.ndarray]:
     """The filter on whole arrays, the particles by bisection."""
     seeds = data["seeds"].copy()
-    new_x, new_y = filter.start(data)
+    new_x, new_y = tracking.start(data)
     for frame in range(1, data["film"].shape[2]):
-        x, y = filter.moved(new_x, new_y, seeds)
-        weights = filter.weights(data, x, y, frame)
-        index = filter.chosen(np.cumsum(weights), filter.ladder(seeds))
+        x, y = tracking.moved(new_x, new_y, seeds)
+        weights = tracking.weights(data, x, y, frame)
+        index = tracking.chosen(np.cumsum(weights), tracking.ladder(seeds))
         new_x, new_y = x[index], y[index]
     return {"position": np.array([x @ weights, y @ weights]), "x": new_x, "y": new_y, "weights": weights}

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from simtlab.workloads import particles as filter
+from simtlab.workloads import tracking
 
 NAME = "PFN"
 SUITE = "Rodinia"
@@ -28,7 +28,7 @@ THREADS = 128
 
 
 def inputs(*, particles: int, frames: int, side: int, radius: int, seed: int = 0) -> dict[str, Any]:
-    return filter.tracking_inputs(NAME, particles=particles, frames=frames, side=side, radius=radius, seed=seed)
+    return tracking.film_and_seeds(NAME, particles=particles, frames=frames, side=side, radius=radius, seed=seed)
 
 
 def run(launcher: Any, data: dict[str, Any]) -> dict[str, np.ndarray]:
@@ -36,11 +36,11 @@ def run(launcher: Any, data: dict[str, Any]) -> dict[str, np.ndarray]:
     named = ("x", "y", "cumulative", "steps", "new x", "new y")
     *given, new_x, new_y = arrays = [launcher.zeros(count, "f8", label=name) for name in named]
     seeds = data["seeds"].copy()
-    x, y = filter.start(data)
+    x, y = tracking.start(data)
     for frame in range(1, data["film"].shape[2]):
-        x, y = filter.moved(x, y, seeds)
-        cumulative = np.cumsum(filter.weights(data, x, y, frame))
-        for array, values in zip(given, (x, y, cumulative, filter.ladder(seeds)), strict=True):
+        x, y = tracking.moved(x, y, seeds)
+        cumulative = np.cumsum(tracking.weights(data, x, y, frame))
+        for array, values in zip(given, (x, y, cumulative, tracking.ladder(seeds)), strict=True):
             array[...] = values
         launcher.launch("kernel", -(-count // THREADS), THREADS, [*arrays, np.int32(count)])
         x, y = new_x.numpy(), new_y.numpy()
@@ -50,10 +50,10 @@ def run(launcher: Any, data: dict[str, Any]) -> dict[str, np.ndarray]:
 def reference(data: dict[str, Any]) -> dict[str, np.ndarray]:
     """The particles by bisection."""
     seeds = data["seeds"].copy()
-    x, y = filter.start(data)
+    x, y = tracking.start(data)
     for frame in range(1, data["film"].shape[2]):
-        x, y = filter.moved(x, y, seeds)
-        cumulative = np.cumsum(filter.weights(data, x, y, frame))
-        index = filter.chosen(cumulative, filter.ladder(seeds))
+        x, y = tracking.moved(x, y, seeds)
+        cumulative = np.cumsum(tracking.weights(data, x, y, frame))
+        index = tracking.chosen(cumulative, tracking.ladder(seeds))
         x, y = x[index], y[index]
     return {"x": x, "y": y}

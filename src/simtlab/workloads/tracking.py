@@ -15,7 +15,7 @@ NOISE = 5.0  # standard deviation of the film's, in grey levels
 MODULUS, FACTOR, TERM = 2**31 - 1, 1103515245, 12345  # of the generator of random numbers
 
 
-def tracking_inputs(who: str, *, particles: int, frames: int, side: int, radius: int, seed: int) -> dict[str, Any]:
+def film_and_seeds(who: str, *, particles: int, frames: int, side: int, radius: int, seed: int) -> dict[str, Any]:
     """A film, by x, y and frame; the points of the object around its centre; a state of the generator for each particle."""
     require(particles >= 1, f"{who}: particles is {particles}; it must be at least 1")
     require(frames >= 2, f"{who}: frames is {frames}; it must be at least 2, since the first is where the object is known")
