@@ -10,7 +10,7 @@ from tests.cli.conftest import SAXPY, invoke, refused
 
 PAGE = Path(__file__).parents[2] / "docs" / "workloads.md"
 # Their functional runs at the paper's size take long: 2 to 40 G warp instructions, and graphs of a million nodes.
-TOO_LONG = ("2MM", "GAUS", "GRM", "HTW", "LU", "MIS", "SSSP")
+TOO_LONG = ("2MM", "GAUS", "GRM", "HTW", "LKC", "LU", "MIS", "PVC", "SSSP")
 
 
 def test_every_workload_is_listed_at_every_size_with_its_numbers():
@@ -24,7 +24,7 @@ def test_every_workload_is_listed_at_every_size_with_its_numbers():
             continue
         assert row["launches"] >= 1
         assert row["instructions"] > 0
-        assert 0 < row["global_load_share"] < 1
+        assert 0 <= row["global_load_share"] < 1  # none where all data come through textures, constant memory or parameters
         assert row["checked"]
 
 

@@ -15,7 +15,7 @@ from simtlab.workloads.errors import require
 from simtlab.workloads.images import grey_levels, natural
 
 NAME = "AES"
-SUITE = "ISPASS"
+SUITE = "ISPASS 2009"
 CATEGORY = "irregular"
 PAPERS = ("DYNCTA",)
 DYNCTA_TYPE = "Type-M"

@@ -15,7 +15,7 @@ import numpy as np
 from simtlab.workloads.errors import require
 
 NAME = "LIB"
-SUITE = "ISPASS"
+SUITE = "ISPASS 2009"
 CATEGORY = "regular"
 PAPERS = ("DYNCTA",)
 DYNCTA_TYPE = "Type-M"

@@ -15,7 +15,7 @@ import numpy as np
 from simtlab.workloads.errors import require
 
 NAME = "NQU"
-SUITE = "ISPASS"
+SUITE = "ISPASS 2009"
 CATEGORY = "irregular"
 PAPERS = ("DYNCTA",)
 DYNCTA_TYPE = "Type-X"

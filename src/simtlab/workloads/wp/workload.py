@@ -20,7 +20,7 @@ from simtlab.workloads.errors import require
 from simtlab.workloads.images import natural
 
 NAME = "WP"
-SUITE = "ISPASS"
+SUITE = "ISPASS 2009"
 CATEGORY = "irregular"
 PAPERS = ("DYNCTA",)
 DYNCTA_TYPE = "Type-M"
