@@ -1,5 +1,7 @@
 """Every workload gives what its reference says in a timed run too, whichever warp scheduler the machine has."""
 
+from functools import cache
+
 import pytest
 
 import simtlab as sl
@@ -9,21 +11,28 @@ from simtlab.policies.load import available
 from simtlab.workloads.measured import stored
 
 SCHEDULERS = {"caps-gtx480": ("two-level", "gto"), "dyncta-30core": ("lrr", "gto"), "loads-c2050": ("lrr", "gto")}
-FIRST = [(machine, schedulers[0]) for machine, schedulers in SCHEDULERS.items()]
-OTHERS = [(machine, name) for machine, schedulers in SCHEDULERS.items() for name in schedulers[1:]]
+EVERYDAY = [(machine, schedulers[0]) for machine, schedulers in SCHEDULERS.items()]  # each program on one of these in turn
+ALL = [(machine, name) for machine, schedulers in SCHEDULERS.items() for name in schedulers]
 
 
-@pytest.fixture(scope="module", params=[*FIRST, *(pytest.param(one, marks=pytest.mark.slow) for one in OTHERS)], ids=" ".join)
-def gpu(request):
+def cases():
+    """Machine, scheduler and program: a third of them every day."""
+    for k, name in enumerate(sl.workloads()):
+        for pair in ALL:
+            yield pytest.param(*pair, name, marks=() if pair == EVERYDAY[k % len(EVERYDAY)] else pytest.mark.slow)
+
+
+@cache
+def machine_with(name, scheduler):
     """One machine for all programs: its clock and its L2 go on from one to the next."""
-    machine, scheduler = request.param
-    return sl.Gpu(machine, warp_scheduler=scheduler)
+    return sl.Gpu(name, warp_scheduler=scheduler)
 
 
-@pytest.mark.parametrize("name", sl.workloads())
-def test_a_timed_run_leaves_the_functional_runs_memory_and_every_scheduler_cycle_has_a_cause(gpu, name):
+@pytest.mark.parametrize(("machine", "scheduler", "name"), cases())
+def test_a_timed_run_leaves_the_functional_runs_memory_and_every_scheduler_cycle_has_a_cause(machine, scheduler, name):
+    gpu = machine_with(machine, scheduler)
     config = gpu.machine.config
-    resident = {kernel.name: resident_ctas(kernel)[config.name] for kernel in stored()[name]["tiny"].kernels}
+    resident = {kernel.name: resident_ctas(kernel)[machine] for kernel in stored()[name]["tiny"].kernels}
     run, functional = (sl.workload(name, size="tiny").run(one) for one in (gpu, sl.Gpu(threads=1)))
     assert run.checked
     for key, array in functional.outputs.items():
