@@ -28,7 +28,7 @@ def machine_with(name, scheduler):
     return sl.Gpu(name, warp_scheduler=scheduler)
 
 
-@pytest.mark.parametrize(("machine", "scheduler", "name"), cases())
+@pytest.mark.parametrize(("machine", "scheduler", "name"), list(cases()))
 def test_a_timed_run_leaves_the_functional_runs_memory_and_every_scheduler_cycle_has_a_cause(machine, scheduler, name):
     gpu = machine_with(machine, scheduler)
     config = gpu.machine.config
