@@ -44,10 +44,10 @@ caps-gtx480 | dyncta-30core | loads-c2050 | warp instructions | global loads |
 |---|---|--:|--:|--:|--:|--:|--:|---|---|---|--:|--:|
 """
 KERNEL_COLUMNS = """
-The tables of kernels say how their CTAs fit in a core of the papers' machines: how many are resident at once, and what stops
-the next one. Where a kernel is launched with different grids, the least and the most CTAs are given. Registers are 32-bit
-registers a thread, by {source}; beside them is simtlab's own allocation, which decides where a kernel comes as PTX.
-Shared memory is a CTA's, static and dynamic. Warp instructions are those of all launches together.
+The tables of kernels say, in a column for each of the papers' machines, how their CTAs fit in a core: how many are resident
+at once, and what stops the next one. Where a kernel is launched with different grids, the least and the most CTAs are
+given. Registers are 32-bit registers a thread, by {source}; beside them is simtlab's own allocation, which decides where a
+kernel comes as PTX. Shared memory is a CTA's, static and dynamic. Warp instructions are those of all launches together.
 """
 PROGRAMS = """
 ## Programs

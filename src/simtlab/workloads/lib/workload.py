@@ -5,7 +5,8 @@ All of a path is in local memory: 80 rates that every period reads and writes, a
 14 KB a thread, written forwards and read backwards. Loads and stores are coalesced, as local memory is, and nothing stays in a
 cache.
 The suite's paths are all alike; here each has shocks of its own (`spread` around the suite's 0.3), at no load more. Its 64 CTAs
-are the program's own at every size but the smallest, so there is never a second wave.
+are the program's own at every size but the smallest, so there is never a second wave. Slopes are taken before their rates are
+overwritten, which the suite does the other way round.
 """
 
 from typing import Any
