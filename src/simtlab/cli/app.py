@@ -1,7 +1,7 @@
 """The commands and their options. What they need is imported when they run, so that help comes at once."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -17,6 +17,26 @@ app = typer.Typer(
 lists = typer.Typer(help="Print what simtlab knows.")
 app.add_typer(lists, name="list", no_args_is_help=True)
 
+Programs = Annotated[
+    Path, typer.Argument(help="A .cu or .ptx file, a .toml file with several launches, or a workload: its name or folder.")
+]
+Grids = Annotated[str | None, typer.Option(metavar="SIZE", help="Blocks in the grid: 4096, 64x64 or 8,8,4.")]
+Blocks = Annotated[str | None, typer.Option(metavar="SIZE", help="Threads in a block: 256, 16x16 or 8,8,4.")]
+Arguments = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="VALUE",
+        help="A kernel argument, in order: i32:1024, f32:2.5, 'f32[1024]=random', 'i32[64x64]=zeros', "
+        "'f32[]=x.npy', ptr:0.",
+    ),
+]
+SharedBytes = Annotated[int | None, typer.Option(metavar="BYTES", help="Dynamic shared memory of a block, in bytes.")]
+Seeds = Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the random arrays.")]
+Sizes = Annotated[str | None, typer.Option(metavar="SIZE", help="Of a workload: tiny, small (if left out) or paper.")]
+Inputs = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=FILE", help="A workload's input from a file: graph=road.gr. May be repeated."),
+]
 CompilerOptions = Annotated[
     list[str] | None, typer.Option(metavar="OPTION", help="An option for the CUDA compiler: --option=-DN=4.")
 ]
@@ -71,29 +91,19 @@ def simtlab(
 
 @app.command()
 def run(
-    file: Annotated[
-        Path,
-        typer.Argument(help="A .cu or .ptx file, a .toml file with several launches, or a workload: its name or folder."),
-    ],
+    file: Programs,
     kernel: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="The kernel; a template as 'scale<float>'. Not needed if there is one."),
     ] = None,
-    grid: Annotated[str | None, typer.Option(metavar="SIZE", help="Blocks in the grid: 4096, 64x64 or 8,8,4.")] = None,
-    block: Annotated[str | None, typer.Option(metavar="SIZE", help="Threads in a block: 256, 16x16 or 8,8,4.")] = None,
-    arg: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="VALUE",
-            help="A kernel argument, in order: i32:1024, f32:2.5, 'f32[1024]=random', 'i32[64x64]=zeros', "
-            "'f32[]=x.npy', ptr:0.",
-        ),
-    ] = None,
+    grid: Grids = None,
+    block: Blocks = None,
+    arg: Arguments = None,
     out: Annotated[
         list[str] | None,
         typer.Option(metavar="INDEX:FILE", help="Write an array argument after the run: 3:y.npy. Counted from 0."),
     ] = None,
-    shared: Annotated[int | None, typer.Option(metavar="BYTES", help="Dynamic shared memory of a block, in bytes.")] = None,
+    shared: SharedBytes = None,
     option: CompilerOptions = None,
     include: Folders = None,
     threads: Annotated[int | None, typer.Option(metavar="N", help="Host threads to run on; every core if left out.")] = None,
@@ -103,14 +113,9 @@ def run(
     check_policies: Annotated[
         bool, typer.Option("--check-policies", help="Check simtlab's own policies as those from other files always are.")
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the random arrays.")] = 0,
-    size: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Of a workload: tiny, small (if left out) or paper.")
-    ] = None,
-    input: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=FILE", help="A workload's input from a file: graph=road.gr. May be repeated."),
-    ] = None,
+    seed: Seeds = 0,
+    size: Sizes = None,
+    input: Inputs = None,
     gpu: Gpus = None,
     set: Changes = None,
     policy: Policies = None,
@@ -218,19 +223,58 @@ def inspect(
 
 @app.command()
 def loads(
-    file: Annotated[
-        Path,
-        typer.Argument(help="A .cu or .ptx file, a .toml file with launches, or a workload: its name or folder."),
-    ],
+    file: Programs,
     kernel: Annotated[str | None, typer.Option(metavar="NAME", help="Only this kernel; a template as 'scale<float>'.")] = None,
+    gpu: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Run it on this machine and show what the loads did; the classes alone if left out."),
+    ] = None,
+    set: Changes = None,
+    policy: Policies = None,
+    size: Sizes = None,
+    input: Inputs = None,
+    grid: Grids = None,
+    block: Blocks = None,
+    arg: Arguments = None,
+    shared: SharedBytes = None,
+    seed: Seeds = 0,
     option: CompilerOptions = None,
     include: Folders = None,
     json: Json = False,
 ) -> None:
-    """Show which global loads are deterministic: their addresses are known at the launch. Of the others, show why not."""
-    from simtlab.cli.loads import find_loads
+    """Show which global loads are deterministic: their addresses are known at the launch. Of the others, show why not.
 
-    answer(lambda: find_loads(file, kernel, option or [], include or []), json)
+    With --gpu, run the program and show what loads of both classes did to the memory system.
+    """
+    from simtlab.cli.plan import Options
+    from simtlab.cli.workloads import WorkloadOptions
+    from simtlab.lab.machines import choose
+
+    options = Options(kernel, grid, block, arg or [], [], shared, option or [], include or [])
+    of_workload = WorkloadOptions(size, input or [])
+
+    def work() -> Answer:
+        if gpu is None:
+            from simtlab.cli.loads import find_loads
+
+            refuse_without_gpu(set, policy, options, of_workload)
+            return find_loads(file, kernel, option or [], include or [])
+        from simtlab.cli.load_figures import time_loads
+
+        return time_loads(file, options, of_workload, choose(gpu, set or [], policy or []), seed)
+
+    answer(work, json)
+
+
+def refuse_without_gpu(set: list[str] | None, policy: list[str] | None, options: Any, of_workload: Any) -> None:
+    """What says how to run a program is of no use where it is not run."""
+    from simtlab.cli.answer import BadInput
+
+    given = {"set": set, "policy": policy, "size": of_workload.size, "input": of_workload.input, "grid": options.grid,
+             "block": options.block, "arg": options.arg, "shared": options.shared}  # fmt: skip
+    for name, value in given.items():
+        if value not in (None, []):
+            raise BadInput(f"--{name} needs --gpu: without a machine the program is not run, and its loads are only classified")
 
 
 @lists.command("ptx")

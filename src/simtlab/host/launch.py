@@ -17,6 +17,7 @@ from simtlab.program.program import Program
 
 if TYPE_CHECKING:
     from simtlab.host.gpu import Gpu, Stream
+    from simtlab.machine.load_figures import Loads
     from simtlab.machine.machine import TimedRun
 
 MAX_THREADS = 1024
@@ -74,6 +75,11 @@ class Run:
     def utilisation(self) -> dict[str, float]:
         """The share of its time that each part of the machine was at work: units, networks, L2, DRAM bus."""
         return self._timing().utilisation
+
+    @property
+    def loads(self) -> Loads:
+        """What each global load did: requests, outcomes in the L1, where its time went; `docs/loads.md` explains the columns."""
+        return self._timing().loads
 
 
 def launch(

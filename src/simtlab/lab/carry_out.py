@@ -13,7 +13,7 @@ from simtlab.lab.errors import SourcesChanged
 from simtlab.lab.experiment import Experiment, key_of
 from simtlab.lab.machines import Host
 from simtlab.lab.record import Record, pack
-from simtlab.lab.tables import instruction_table, interval_table, launch_table, totals
+from simtlab.lab.tables import all_tables, totals
 
 if TYPE_CHECKING:
     from simtlab.host.gpu import Gpu
@@ -49,8 +49,7 @@ def carry_out(experiment: Experiment, progress: Progress | None = None) -> Recor
         counters=totals(run.launches),
         occupancy=occupancies(run),
         launches=len(run.launches),
-        tables={"launches": pack(launch_table(run.launches)), "instructions": pack(instruction_table(run, program.folder)),
-                "intervals": pack(interval_table(gpu))},
+        tables={name: pack(table) for name, table in all_tables(run, gpu, program.folder).items()},
         sources=ingredients["simtlab"],
         version=__version__,
         seconds=time.perf_counter() - begin,

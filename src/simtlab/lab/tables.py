@@ -20,6 +20,17 @@ LOAD_CLASSES = {1: "deterministic", 0: "non-deterministic"}  # docs/loads.md; No
 MOST_LAUNCHES = 2000  # with a row each; a program with more has its first so many, and totals of all
 
 
+def all_tables(run: WorkloadRun, gpu: Gpu, folder: Path) -> dict[str, dict[str, list[Any]]]:
+    """Every table of a result, by name."""
+    return {
+        "launches": launch_table(run.launches),
+        "instructions": instruction_table(run, folder),
+        "intervals": interval_table(gpu),
+        **load_tables(run, folder),
+        **sharing_tables(gpu),
+    }
+
+
 def counted(timing: TimedRun) -> dict[str, int | float]:
     """Everything a launch counted, under one name each."""
     stalls = {f"stall_{cause}": count for cause, count in timing.stalls.items()}
@@ -83,6 +94,32 @@ def _instructions(program: Program, kernel: str, folder: Path) -> dict[str, list
         "load": [LOAD_CLASSES.get(int(one)) for one in program.load_classes],
         "in_loop": [looped for code in program.functions.values() for looped in in_loops(code.graph)],
     }
+
+
+def load_tables(run: WorkloadRun, folder: Path) -> dict[str, dict[str, list[Any]]]:
+    """A row for each global load of each kernel, and one for each load and number of requests that it made."""
+    from simtlab.host.module import plain_name
+    from simtlab.machine.load_figures import added
+
+    tables: dict[str, dict[str, list[Any]]] = {"loads": {}, "requests": {}}
+    for loads in added(_timing(launch).loads for launch in run.launches):
+        name, origins = plain_name(loads.program.name), [loads.program.lowered[pc].origin for pc in loads.pcs.tolist()]
+        places = {"instruction": [origin.spelling for origin in origins],
+                  "file": [_file(origin.source.file, folder) if origin.source else None for origin in origins]}  # fmt: skip
+        for table, columns in (("loads", loads.table() | places), ("requests", loads.by_requests())):
+            for column, values in {"kernel": [name] * len(columns["pc"]), **columns}.items():
+                tables[table].setdefault(column, []).extend(values)
+    return tables
+
+
+def sharing_tables(gpu: Gpu) -> dict[str, dict[str, list[Any]]]:
+    """A row with how many blocks CTAs share, and one for each class of load and distance between CTAs that share a block."""
+    assert gpu.machine is not None, "experiments are timed"
+    found = gpu.machine.sharing()
+    rows = [(name, gap, count) for name, gaps in found.distances.items() for gap, count in gaps.items()]
+    columns = zip(("class", "distance", "accesses"), zip(*rows, strict=True), strict=True) if rows else ()
+    return {"sharing": {name: [value] for name, value in found.facts().items()},
+            "distances": {name: list(values) for name, values in columns}}  # fmt: skip
 
 
 def in_loops(graph: ControlFlowGraph) -> list[bool]:

@@ -8,7 +8,7 @@ import numpy as np
 from simtlab.execute.state import field_offset
 from simtlab.machine.config import MachineConfig
 from simtlab.machine.config.memory import Cache, SectoredCache
-from simtlab.machine.core import inflight
+from simtlab.machine.core import inflight, loads
 from simtlab.machine.core.state import Unit, WarProtection, core_t
 from simtlab.machine.limits import MAX_MSHRS
 from simtlab.machine.memory import address_map, cache, dram, mshr
@@ -95,7 +95,7 @@ def _configure_gpu(gpu: Any, config: MachineConfig) -> None:
     gpu.network.khz = int(config.clocks.network_mhz * 1000)
     gpu.l2.khz = int(config.clocks.l2_mhz * 1000)
     gpu.dram.khz = int(config.clocks.dram_mhz * 1000)
-    gpu.jump = 1
+    gpu.jump, gpu.counts_loads = 1, 1
     gpu.cores, gpu.clusters = config.core.cores, config.clusters
     gpu.cores_per_cluster = config.core.cores_per_cluster
     gpu.slices, gpu.channels = config.l2.slices, config.dram.channels
@@ -159,6 +159,7 @@ def _configure_core(core: Any, number: int, config: MachineConfig) -> None:
     mshr.reset(core.mshr)
     mshr.reset(core.mshr_constant)
     inflight.reset(core)
+    loads.reset(core)
 
 
 def _configure_units(core: Any, config: MachineConfig) -> None:

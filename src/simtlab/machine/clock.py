@@ -37,7 +37,7 @@ def run(gpus, cores, slices, channels, networks, pools, ledgers, parts, until):
         if gpu.cycle == next_end(ledger):
             close_accounts(cores, gpu.cycle)
             note(ledger, parts, gpu.cycle)
-        if outcome != SPENT or gpu.cycle >= until:
+        if outcome != SPENT or gpu.cycle >= until or gpu.blocks.full:
             return outcome
 
 

@@ -62,6 +62,7 @@ COUNTERS = [
     Counter("core_stalled_cycles", "core cycles", "A core's pipes took nothing of what was ready.", "cores", "n_activity", 3),
     Counter("loads_finished", "instructions", "Loads and atomics whose results came back.", "cores", "loads_finished"),
     Counter("load_latency_cycles", "core cycles", "From issue to result, summed over those.", "cores", "load_latency"),
+    Counter("shared_loads", "instructions", "Loads from shared memory.", "cores", "shared_loads"),
     Counter("round_trips", "requests", "Reads and atomics answered by the L2 or DRAM.", "cores", "round_trips"),
     Counter("round_trip_cycles", "core cycles", "From leaving the L1 to the answer, summed.", "cores", "round_trip_cycles"),
     Counter("load_wait_cycles", "core cycles", "Of a load's latency, from issue to its first access.", "cores", "load_wait"),

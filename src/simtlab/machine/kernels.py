@@ -12,6 +12,7 @@ from simtlab.machine.build import Records
 from simtlab.machine.config import MachineConfig
 from simtlab.machine.core.state import N_STALLS, Stall
 from simtlab.machine.core.timing import timing_table
+from simtlab.machine.load_figures import Loads, none_of
 from simtlab.machine.memory.l1 import forget_first_level
 from simtlab.machine.occupancy import Occupancy, occupancy, registers_of_cta, split
 from simtlab.machine.run_ahead import calls_host, is_allowed
@@ -40,6 +41,7 @@ class Prepared:
 
     fits: list[Occupancy] = field(default_factory=list)
     counts: list[np.ndarray] = field(default_factory=list)
+    loads: list[Loads] = field(default_factory=list)
     kept: list[Any] = field(default_factory=list)
 
 
@@ -108,13 +110,16 @@ def _fill(kernel: Any, config: MachineConfig, launch: Launch, loaded: Loaded, pr
     length = len(program.code)
     counts = np.zeros((length, N_STALLS), np.int64)
     windows = np.zeros(length, window_t)
+    loads = none_of(program)
     prepared.counts.append(counts)
+    prepared.loads.append(loads)
     prepared.kept += [windows, program]
     kernel.launch = launch.record[0]
     kernel.launch.next_cta = 0
     kernel.worker = np.zeros((), kernel.worker.dtype)
     kernel.worker.windows = windows.ctypes.data
     kernel.code, kernel.timing, kernel.pc_counts = program.table.ctypes.data, loaded.timing.ctypes.data, counts.ctypes.data
+    kernel.loads = loads.counted.ctypes.data
     kernel.instructions, kernel.code_base = length, loaded.base
     kernel.warps = -(-int(kernel.launch.threads) // 32)
     kernel.registers = registers_of_cta(config, program, int(kernel.warps))

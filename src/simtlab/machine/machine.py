@@ -10,6 +10,7 @@ import numpy as np
 from simtlab.errors import CycleLimit, Deadlock, Picklable
 from simtlab.execute.cta import look_for_cycles
 from simtlab.execute.state import FaultCode, Outcome, WarpStatus
+from simtlab.machine.blocks import Blocks
 from simtlab.machine.build import Records, build
 from simtlab.machine.clock import run as run_clock
 from simtlab.machine.config import MachineConfig
@@ -21,6 +22,7 @@ from simtlab.machine.counters import Tally
 from simtlab.machine.energy import energy, of_policy
 from simtlab.machine.intervals import Intervals
 from simtlab.machine.kernels import Launch, Prepared, Programs, prepare
+from simtlab.machine.load_figures import Loads, Sharing, sharing
 from simtlab.machine.occupancy import Occupancy, occupancy
 from simtlab.machine.state import MAX_KERNELS
 from simtlab.machine.utilisation import utilisation
@@ -54,6 +56,7 @@ class TimedRun:
     energy: dict[str, float]  # joules by component, see machine/energy.py
     utilisation: dict[str, float]  # the share of its time each part worked, see machine/utilisation.py
     stalls_by_scheduler: np.ndarray = field(repr=False)  # cycles by core, scheduler and cause, in the order of `stalls`
+    loads: Loads = field(repr=False)  # what its global loads did
 
     @property
     def ipc(self) -> float:
@@ -128,6 +131,7 @@ class Machine:
         self._plain = self.records.as_plain_arrays()
         self._tally = Tally(self.records)
         self._intervals = Intervals(self._tally)
+        self._blocks = Blocks(self._plain.gpu)
         self._unfinished = False
 
     def run(self, launches: Sequence[Launch], progress: Callable[[int], None] | None = None) -> list[TimedRun]:
@@ -196,6 +200,7 @@ class Machine:
         outcome = run_clock(
             plain.gpu, plain.cores, plain.slices, plain.channels, plain.networks, plain.requests, ledger, parts, until
         )
+        self._blocks.make_room()
         raise_if_any(self._trouble[0], self.policies)
         return Outcome(outcome)
 
@@ -259,6 +264,10 @@ class Machine:
         ends, gains = self._intervals.table(self._cycle())
         return {"cycle": ends} | self._tally.named(gains)
 
+    def sharing(self) -> Sharing:
+        """Which CTAs came to which blocks of global memory since the machine was built."""
+        return sharing(*self._blocks.pairs())
+
     def _results(self, prepared: Prepared, before: Before, first: int) -> list[TimedRun]:
         """What was counted since `before` and the cycle `first`, up to and including this cycle."""
         gpu = self.records.gpu[0]
@@ -271,11 +280,11 @@ class Machine:
         for slot, policy in self.policies.items():
             counters |= counted(policy, self._own[slot])  # from zero at each launch
         runs = []
-        for k, (fits, counts) in enumerate(zip(prepared.fits, prepared.counts, strict=True)):
+        for k, (fits, counts, loads) in enumerate(zip(prepared.fits, prepared.counts, prepared.loads, strict=True)):
             kernel, (start, end) = gpu.kernel[k], spans[k]
             took = end - start + 1, int(gpu.cycle) - first
             issued = int(kernel.issued), int(kernel.issued_threads)
-            runs.append(TimedRun(*took, *issued, causes, counters, fits, counts, *spent, by_scheduler))
+            runs.append(TimedRun(*took, *issued, causes, counters, fits, counts, *spent, by_scheduler, loads))
         return runs
 
     def _span(self, k: int, alone: bool) -> tuple[int, int]:

@@ -23,6 +23,14 @@ class Kind(IntEnum):
     WRITE_BACK = 7  # a dirty line leaving a cache; nobody waits for an answer
 
 
+class L2Answer(IntEnum):
+    """What the L2 had for a read."""
+
+    HIT = 0
+    HIT_RESERVED = 1  # the line was on its way from DRAM
+    MISS = 2
+
+
 request_t = record_t(
     [
         ("address", "i8"),  # of the line, or of the first byte wanted
@@ -41,6 +49,7 @@ request_t = record_t(
         ("entry", "i2"),  # of the slice's MSHR
         ("home", "i2"),  # the port of the network that the answer goes to
         ("kind", "i1"),
+        ("l2_answer", "i1"),
         ("column", "i4"),
         ("set", "i4"),  # of the L2 slice
         ("row", "i8"),

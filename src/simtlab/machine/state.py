@@ -4,6 +4,7 @@ import numpy as np
 
 from simtlab.execute.state import launch_t, worker_t
 from simtlab.machine.bit_set import bit_set_t
+from simtlab.machine.blocks import blocks_t
 from simtlab.machine.core.shared_memory import bank_conflict_t
 from simtlab.machine.fifo import fifo_t
 from simtlab.machine.hooks import hooks_t
@@ -27,6 +28,7 @@ kernel_t = np.dtype(
         ("code", "i8"),  # host addresses: of its instructions,
         ("timing", "i8"),  # of what the core must know of them,
         ("pc_counts", "i8"),  # of the table of scheduler cycles by instruction and cause
+        ("loads", "i8"),  # of what its global loads did (core/loads.py)
         ("instructions", "i8"),  # how many it has
         ("code_base", "i8"),  # where they lie, for the caches
         ("warps", "i8"),  # what a CTA takes of a core
@@ -51,6 +53,7 @@ gpu_t = record_t(
         ("dram", clock_t),
         ("until", "i8"),  # where this stretch of the run ends
         ("jump", "i8"),  # skip cycles in which nothing can happen
+        ("counts_loads", "i8"),  # note what each global load does
         ("may_run_ahead", "i8"),  # cores may, in this run
         ("ahead", "i8"),  # the last cycle that a core has had ahead of the others
         ("outcome", "i8"),
@@ -101,6 +104,7 @@ gpu_t = record_t(
         ("flits", "i2", (MAX_DATA_BYTES + 1,)),  # of a packet, by its bytes of data
         ("map", address_map_t),
         ("conflicts", bank_conflict_t),
+        ("blocks", blocks_t),
         ("kernel", kernel_t, (MAX_KERNELS,)),
     ]
 )

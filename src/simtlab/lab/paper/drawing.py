@@ -16,6 +16,7 @@ STYLE: Any = {
     "axes.grid": True, "axes.grid.axis": "y", "grid.color": GRID, "grid.linewidth": 0.6, "legend.frameon": False,
     "svg.hashsalt": "simtlab", "svg.fonttype": "path", "figure.facecolor": "white",
 }  # fmt: skip
+MOST_STEPS = 16  # of a line's axis with their names
 MOST_TEXT_LINES = 4  # of a label that is too long for its side
 HEIGHT, LEAST_WIDTH, MOST_WIDTH = 3.0, 4.5, 14.0  # inches
 
@@ -98,6 +99,8 @@ def _places(chart: Chart) -> list[float]:
 def _label_groups(axes: Any, chart: Chart) -> None:
     long = max(len(group) for group in chart.all_groups()) > 4 and len(chart.all_groups()) > 8
     names = [f"{group}\n{chart.notes[group]}" if group in chart.notes else group for group in chart.all_groups()]
+    every = -(-len(names) // MOST_STEPS) if chart.kind == "lines" else 1  # of a long axis' steps, not all can have their name
+    names = [name if k == 0 or (k + 1) % every == 0 else "" for k, name in enumerate(names)]
     axes.set_xticks(_places(chart), names, rotation=60 if long else 0, ha="right" if long else "center")
     axes.tick_params(axis="x", length=0)
 

@@ -45,7 +45,7 @@ class Result:
         return {"sources": self.plain["sources"], "workload.sources": self.inputs.get("sources"), **found}
 
     def table(self, name: str) -> dict[str, list[Any]]:
-        """The columns of one of its tables: `launches`, `instructions` or `intervals`. Every look reads the store."""
+        """The columns of one of its tables: `launches`, `instructions`, `intervals`, `loads`, …. Every look reads the store."""
         question = "SELECT data FROM tables JOIN results ON result = id WHERE key = ? AND tables.name = ?"
         with Store(self.store, write=False) as store:
             for (data,) in store.rows(question, (self.key, name)):

@@ -12,10 +12,11 @@ from simtlab.machine.core.fetch import fetch, instructions_came
 from simtlab.machine.core.inflight import count_bits, next_planned
 from simtlab.machine.core.issue import issue
 from simtlab.machine.core.ldst import answered, is_stuck, line_came, serve
+from simtlab.machine.core.loads import answer_came
 from simtlab.machine.core.operand_collector import read_operands
 from simtlab.machine.core.stall import DISPATCH, HELD_BACK, ISSUED, MATH_PIPE_THROTTLE, MIO_THROTTLE, REPLAY, count_cause
 from simtlab.machine.core.texture_unit import serve_textures, texels_came
-from simtlab.machine.fifo import pop
+from simtlab.machine.fifo import front, pop
 from simtlab.machine.memory.constant_cache import fill_constant
 from simtlab.machine.memory.l1 import NOBODY, NONE, fill_line, release, take_waiter, token_of
 from simtlab.machine.request import Kind, end
@@ -59,6 +60,7 @@ def account_for_sleep(core, cycle):
         return
     if core.ldst_blocked != NONE:
         core.l1_fail[core.ldst_blocked] += slept
+        core.ops[front(core.ldst_queue)].failed[core.ldst_blocked - 1] += slept
     core.occupied_warp_cycles += slept * count_bits(core.occupied)
     core.ticked = cycle - 1
 
@@ -151,6 +153,8 @@ def take_answer(gpu, core, requests):
         elif request.token < 0:
             data_came(gpu, core, requests, request)
         else:
+            if request.kind == READ:
+                answer_came(core.ops[request.token], request, True)
             answered(gpu, core, request.token)
             if request.kind == ATOMIC:
                 acknowledge(gpu, core, request.warp)
@@ -164,8 +168,10 @@ def data_came(gpu, core, requests, request):
     entry = token_of(request.token)
     fill_line(gpu, core, requests, entry, request.address)
     way = core.mshr.entry[entry].way
-    token = take_waiter(core.mshr, entry)
+    token, is_own = take_waiter(core.mshr, entry), request.kind == READ
     while token != NOBODY:
+        answer_came(core.ops[token], request, is_own)
+        is_own = False
         line_came(gpu, core, token, way)
         token = take_waiter(core.mshr, entry)
     if request.kind == PREFETCH:

@@ -150,7 +150,7 @@ def retire(gpu, core, number):
     else:
         release(core, row, w)
     if row.unit == LDST or row.unit == TEX:
-        count_load(core, number, gpu.cycle)
+        count_load(gpu, core, number, row)
     slot = core.slots[w]
     slot.in_flight -= 1
     if row.is_branch:

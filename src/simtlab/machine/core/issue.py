@@ -15,6 +15,7 @@ from simtlab.machine.core.cta_slots import leave_if_drained
 from simtlab.machine.core.execution_units import NO_COPY, begin, begin_alone, free_copy
 from simtlab.machine.core.inflight import lowest_bit, new_op, plan
 from simtlab.machine.core.instruction_buffer import advance
+from simtlab.machine.core.loads import is_counted, set_out
 from simtlab.machine.core.operand_collector import enter, free_collector
 from simtlab.machine.core.scoreboard import bit_of, hold, note_reads, reserve
 from simtlab.machine.core.stall import (
@@ -200,6 +201,8 @@ def start(gpu, core, w, mask, ins, warp):
     op.state = COLLECTING
     if row.unit == LDST:
         coalesce(gpu, core, op, warp, ins, mask)
+        if is_counted(gpu, op):
+            set_out(gpu, op, core.ctas[slot.cta].number)
         slot.stores += op.accesses if row.is_store or row.is_atomic else 0
     elif row.unit == TEX:
         take_place(core, number, gpu.kernel[slot.kernel].launch, warp, ins, mask)

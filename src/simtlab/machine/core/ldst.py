@@ -8,6 +8,7 @@ import numpy as np
 
 from simtlab.compiled import call_hook, compiled
 from simtlab.machine.core.inflight import plan
+from simtlab.machine.core.loads import accepted, count_global_load, is_counted
 from simtlab.machine.core.state import MAX_OPS, OpState, Unit
 from simtlab.machine.core.timing import Memory
 from simtlab.machine.fifo import NOTHING, front, is_full, pop, push
@@ -104,7 +105,9 @@ def serve_line(gpu, core, requests, number):
         core.ldst_blocked = failure
         if failure != NONE:
             core.l1_fail[failure] += 1
+            op.failed[failure - 1] += 1
             return
+        accepted(op, gpu.cycle)
         if core.prefetches.count > 0:
             overtake(core, op.lines[op.served])
         op.served += 1
@@ -183,10 +186,14 @@ def finish(gpu, core, number):
 
 
 @compiled
-def count_load(core, number, cycle):
+def count_load(gpu, core, number, row):
     """Count what a finished memory instruction took."""
     op = core.ops[number]
-    if op.is_store == 0 and op.memory != SHARED:
-        core.load_latency += cycle - op.issued
+    if is_counted(gpu, op):
+        count_global_load(gpu, core, op, row.load)
+    if op.memory == SHARED:
+        core.shared_loads += op.is_store == 0 and op.is_atomic == 0
+    elif op.is_store == 0:
+        core.load_latency += gpu.cycle - op.issued
         core.load_wait += max(op.began, op.issued) - op.issued
         core.loads_finished += 1

@@ -27,6 +27,7 @@ from simtlab.machine.limits import (
 from simtlab.machine.memory.cache import cache_t
 from simtlab.machine.memory.mshr import mshr_t
 from simtlab.machine.record import record_t
+from simtlab.machine.request import L2Answer
 
 MAX_SOURCES = 8
 MAX_DESTINATIONS = 6
@@ -110,6 +111,25 @@ class WarProtection(IntEnum):
     BLOOMBOARD = 3  # a hashed set of registers still to be read
 
 
+class L1Outcome(IntEnum):
+    """What a cycle of the L1 came to for the access of a load, as LOADS (Fig. 3) has it. The failures are in `Failure`'s order."""
+
+    HIT = 0
+    HIT_RESERVED = 1  # joined a miss under way
+    MISS = 2
+    FAIL_TAG = 3
+    FAIL_MSHR = 4
+    FAIL_NETWORK = 5
+
+
+class Level(IntEnum):
+    """How far a load's data came from."""
+
+    L1 = 0
+    L2 = 1
+    DRAM = 2
+
+
 class OpState(IntEnum):
     FREE = 0
     COLLECTING = 1
@@ -139,6 +159,18 @@ op_t = record_t(
         ("hits_ready", "i8"),  # when the last hit among its accesses has its data
         ("lines", "i8", (MAX_ACCESSES,)),  # sector addresses it touches
         ("bytes", "i2", (MAX_ACCESSES,)),  # bytes wanted of each
+        # Of a global load (core/loads.py), cycles from its issue on:
+        ("first_access", "i4"),  # when the L1 took its first access,
+        ("last_access", "i4"),  # … and its last
+        ("first_arrival", "i4"),  # when the first of its own requests reached the L2,
+        ("last_arrival", "i4"),  # … and the last
+        ("first_departure", "i4"),  # when the first of them left the L2 again,
+        ("last_departure", "i4"),  # … and the last
+        ("joined", "i1"),  # accesses that joined a miss under way,
+        ("missed", "i1"),  # … and that missed; the others hit
+        ("level", "i1"),  # where the farthest of its data came from
+        ("l2", "i1", (len(L2Answer),)),  # its own requests by what the L2 had for them
+        ("failed", "i4", (len(L1Outcome) - int(L1Outcome.FAIL_TAG),)),  # cycles in which the L1 took nothing of it, by cause
         ("first", "i8", (MAX_ACCESSES,)),  # and the lowest address wanted of it; of a store, which words are written, as bits
     ]
 )
@@ -306,6 +338,9 @@ core_t = record_t(
         ("load_latency", "i8"),
         ("load_wait", "i8"),
         ("loads_finished", "i8"),
+        ("shared_loads", "i8"),
+        ("fastest_wait", "i8"),  # of all global loads so far, from issue to the first access,
+        ("fastest_way", "i8", (len(Level),)),  # … and from the last access to the result, by where the data were
         ("round_trips", "i8"),
         ("round_trip_cycles", "i8"),
         ("trip_inject", "i8"),  # its parts

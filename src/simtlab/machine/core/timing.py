@@ -49,7 +49,8 @@ timing_t = np.dtype(
         ("waits_for", "i8"),  # Pending: what a register that this instruction writes waits for
         ("is_branch", "i8"),
         ("is_fence", "i8"),
-        ("deterministic", "i8"),  # class of a global load, see program/load_classes.py; -1: none
+        ("deterministic", "i4"),  # class of a global load, see program/load_classes.py; -1: none
+        ("load", "i4"),  # its number among the program's global loads
         ("sources", "i8"),
         ("destinations", "i8"),
         ("registers_read", "i8"),  # sources and destinations without the predicates
@@ -120,6 +121,7 @@ def timing_table(program: Program, units: Any, warp_passes: int) -> np.ndarray:
             _fill_registers(row, instruction, function.allocation.place, bases[name])
             number += 1
     table["deterministic"][:number] = program.load_classes
+    table["load"][:number] = np.cumsum(program.load_classes >= 0) - 1
     return record
 
 

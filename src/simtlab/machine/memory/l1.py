@@ -127,6 +127,7 @@ def load(gpu, core, requests, number):
         merge(core.mshr, entry, number)
         op.outstanding += 1
         core.l1_hits_reserved += 1
+        op.joined += 1
         core.l1_lookups += 1
         if core.mshr.entry[entry].prefetch:
             core.mshr.entry[entry].prefetch = 0
@@ -161,6 +162,7 @@ def miss(gpu, core, requests, number, address, way):
         return failure
     merge(core.mshr, core.mshr.newest, number)
     core.ops[number].outstanding += 1
+    core.ops[number].missed += 1
     core.l1_misses += 1
     if core.prefetch_filled > 0:
         core.prefetch_early += was_unused(core.l1d, address)
@@ -218,6 +220,7 @@ def bypass(gpu, core, requests, number, address):
     if no_room(core, requests):
         return NO_NETWORK
     core.ops[number].outstanding += 1
+    core.ops[number].missed += 1
     core.l1_misses += 1
     send(gpu, core, requests, READ, address, gpu.sector_bytes, number, number)
     return NONE

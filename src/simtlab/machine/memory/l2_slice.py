@@ -34,9 +34,10 @@ from simtlab.machine.memory.cache import (
 from simtlab.machine.memory.dram import next_event as next_in_dram
 from simtlab.machine.memory.dram import offer
 from simtlab.machine.memory.l1 import sector_bit
-from simtlab.machine.request import Kind, create, end
+from simtlab.machine.request import Kind, L2Answer, create, end
 
 WRITE, WRITE_BACK, ATOMIC = int(Kind.WRITE), int(Kind.WRITE_BACK), int(Kind.ATOMIC)
+HIT, HIT_RESERVED, MISS = (int(answer) for answer in L2Answer)
 find_entry, merge, allocate = table.find, table.merge, table.allocate
 mshr_full, can_merge, take_waiter, release = table.is_full, table.can_merge, table.take_waiter, table.release
 NO_ENTRY, NOBODY = table.NO_ENTRY, table.NOBODY
@@ -210,6 +211,7 @@ def read(gpu, slice, requests, number):
     if way != NO_WAY and cache.line[way].sectors & wanted == wanted and not must_queue(slice, request, address):
         touch(cache, way)
         slice.hits += 1
+        request.l2_answer = HIT
         if request.kind == ATOMIC:
             make_dirty(slice, way, address)
             slice.atomics += 1
@@ -221,6 +223,7 @@ def read(gpu, slice, requests, number):
             return NO_LINE
         merge(slice.mshr, entry, number)
         slice.hits_reserved += 1
+        request.l2_answer = HIT_RESERVED
         slice.atomics += request.kind == ATOMIC
         return NONE
     if mshr_full(slice.mshr):
@@ -237,6 +240,7 @@ def read(gpu, slice, requests, number):
     request.entry = allocate(slice.mshr, address, way)
     merge(slice.mshr, request.entry, number)
     slice.misses += 1
+    request.l2_answer = MISS
     slice.atomics += request.kind == ATOMIC
     request.bytes = max(request.bytes, cache.sector_bytes)
     request.ready = gpu.l2.cycle + gpu.dram_latency
