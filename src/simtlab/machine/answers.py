@@ -10,11 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from simtlab.compiled import compiled
+from simtlab.machine.core.cta_slots import waits
 from simtlab.machine.core.scoreboard import bit_of
 from simtlab.machine.limits import MAX_CTAS, MAX_DRAM_BANKS, MAX_WARPS
 from simtlab.machine.memory.cache import may_go
 
-NOBODY = -1  # NO_WARP, NO_CORE, NO_WAY, NO_BANK
+NOBODY = -1  # NO_WARP, NO_CORE, NEXT_CTA, NO_WAY, NO_BANK
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,11 @@ def is_warp_of_set(core, ready, answer):
 @compiled
 def is_core_with_room(gpu, kernel, answer):
     return answer == NOBODY or (0 <= answer < gpu.cores and gpu.room[answer] != 0)
+
+
+@compiled
+def is_waiting_cta(gpu, core, answer):
+    return answer == NOBODY or waits(gpu, answer)
 
 
 @compiled
@@ -70,6 +76,7 @@ ANSWERS = {
     "nothing": Answer("nothing", is_anything, 0),
     "warp": Answer("a warp slot of the set `ready`, or NO_WARP (-1)", is_warp_of_set, NOBODY),
     "core": Answer("a core c with gpu.room[c], or NO_CORE (-1)", is_core_with_room, NOBODY),
+    "cta": Answer("a CTA that `waits`, or NEXT_CTA (-1)", is_waiting_cta, NOBODY),
     "ctas": Answer(f"a number of CTAs from 0 to {MAX_CTAS}", is_number_of_ctas, 1),
     "yes or no": Answer("0 or 1", is_yes_or_no, 0),
     "way": Answer("a way below `ways` that `may_go`, or NO_WAY (-1)", is_way_that_may_go, NOBODY),

@@ -105,6 +105,7 @@ def _configure_gpu(gpu: Any, config: MachineConfig) -> None:
     gpu.shared_banks, gpu.bank_bytes = config.shared_memory.banks, config.shared_memory.bank_bytes
     gpu.shared_latency = config.shared_memory.latency_cycles
     gpu.l2_latency, gpu.dram_latency = config.l2.latency_cycles, config.dram.latency_cycles
+    gpu.l2_groups = config.l2.groups
     gpu.bypass_global = config.l1d.bypass_global
     gpu.senders.end = gpu.clusters
     gpu.wake[:], gpu.slice_wake[:], gpu.reply_ready[:], gpu.channel_wake[:] = 4 * [inflight.FAR_FUTURE]
@@ -121,6 +122,7 @@ def _configure_core(core: Any, number: int, config: MachineConfig) -> None:
     core.number, core.cluster, core.detail = number, number // config.core.cores_per_cluster, config.core.detail
     core.warp_slots, core.schedulers, core.sub_cores = config.core.max_warps, issue.schedulers, config.core.sub_cores
     core.dual_issue, core.replay, core.reread = issue.dual_issue, issue.replay, config.l1d.reread
+    core.split = config.l1d.split_requests
     core.fetches = max(1, issue.fetch_width // config.core.sub_cores)
     core.decode_width = min(issue.decode_width, issue.instruction_buffer_entries)
     core.l1_ports = config.l1d.ports

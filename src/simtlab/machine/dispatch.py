@@ -1,4 +1,4 @@
-"""CTA dispatch: whose turn it is among the kernels, and the policy that says which core takes the next CTA.
+"""CTA dispatch: whose turn it is among the kernels, and the policy that says which core takes the next CTA, and which it is.
 
 A kernel's turn comes when the one before it in its stream has ended. Of those whose turn it is, the first with CTAs left goes
 first, and where a CTA of it fits nowhere, the next kernel may fill the room.
@@ -44,7 +44,7 @@ def its_turn(gpu, kernel):
 @compiled
 def dispatch_kernel(gpu, cores, k):
     """The policy places CTAs until no core can take one, or it says so."""
-    kernel = gpu.kernel[k]
+    kernel, gpu.placing = gpu.kernel[k], k
     anywhere = False
     for c in range(gpu.cores):
         gpu.room[c] = gpu.taken[c] == 0 and has_room(cores[c], kernel)

@@ -42,9 +42,12 @@ SLOTS = {
         "on_fill": HookPoint("address", "data of a prefetch have come"),
         "on_cta": HookPoint("cta", "a CTA has moved into this CTA slot"),
     }),
-    "cta_dispatch": Slot("gpu", "which core takes the next CTA", {
+    "cta_dispatch": Slot("gpu", "which core takes the next CTA, and which one that is", {
         "choose": HookPoint(
             "kernel", "a core c with gpu.room[c], or NO_CORE; asked until it says so", required=True, answers="core",
+        ),
+        "which": HookPoint(
+            "core", "for that core, a CTA of gpu.kernel[gpu.placing] that `waits(gpu, cta)`, or NEXT_CTA", answers="cta",
         ),
     }),
     "cta_throttle": Slot("core", "how many CTAs of a core may run", {

@@ -80,6 +80,8 @@ def prepare(config: MachineConfig, records: Records, launches: Sequence[Launch],
     last_in_stream: dict[int, int] = {}
     for k, launch in enumerate(launches):
         _fill(gpu.kernel[k], config, launch, programs.load(launch.program), prepared)
+        if gpu.hooks.cta_dispatch_which:
+            _let_choose(gpu.kernel[k], prepared)
         gpu.kernel[k].launch.divergence_hook = gpu.hooks.divergence_first
         gpu.kernel[k].launch.divergence_own = gpu.own_divergence
         gpu.kernel[k].launch.n_cores, gpu.kernel[k].launch.clock_khz = config.core.cores, gpu.core_khz
@@ -126,6 +128,14 @@ def _fill(kernel: Any, config: MachineConfig, launch: Launch, loaded: Loaded, pr
     kernel.shared_bytes = kernel.launch.shared_bytes
     kernel.finished_ctas = kernel.issued = kernel.issued_threads = 0
     kernel.start = kernel.end = -1
+    kernel.started = kernel.first_waiting = 0
+
+
+def _let_choose(kernel: Any, prepared: Prepared) -> None:
+    """A policy chooses which CTA begins: note those that have."""
+    started = np.zeros(-(-int(kernel.launch.n_ctas) // 64), np.uint64)
+    prepared.kept.append(started)
+    kernel.started = started.ctypes.data
 
 
 def _allocate(gpu: Any, config: MachineConfig, launches: Sequence[Launch], prepared: Prepared) -> None:

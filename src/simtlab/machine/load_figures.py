@@ -10,8 +10,7 @@ import numpy as np
 
 from simtlab.machine.blocks import CTA_BITS, MOST_CTAS
 from simtlab.machine.core.loads import load_t
-from simtlab.machine.core.state import L1Outcome
-from simtlab.machine.request import L2Answer
+from simtlab.machine.request import L1Outcome, L2Answer
 from simtlab.program.program import Program
 
 CLASSES = {1: "D", 0: "N"}  # deterministic, non-deterministic; see docs/loads.md

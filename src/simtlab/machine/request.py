@@ -23,6 +23,25 @@ class Kind(IntEnum):
     WRITE_BACK = 7  # a dirty line leaving a cache; nobody waits for an answer
 
 
+class L1Outcome(IntEnum):
+    """What a cycle of the L1 came to for the access of a load, as LOADS (Fig. 3) has it. The failures are in `Failure`'s order."""
+
+    HIT = 0
+    HIT_RESERVED = 1  # joined a miss under way
+    MISS = 2
+    FAIL_TAG = 3
+    FAIL_MSHR = 4
+    FAIL_NETWORK = 5
+
+
+class Level(IntEnum):
+    """How far a load's data came from."""
+
+    L1 = 0
+    L2 = 1
+    DRAM = 2
+
+
 class L2Answer(IntEnum):
     """What the L2 had for a read."""
 

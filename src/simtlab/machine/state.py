@@ -35,6 +35,8 @@ kernel_t = np.dtype(
         ("registers", "i8"),
         ("shared_bytes", "i8"),
         ("after", "i8"),  # the launch before it in its stream, or NO_KERNEL
+        ("started", "i8"),  # host address of a bit for each CTA that has moved in, where a policy chooses them; else 0
+        ("first_waiting", "i8"),  # the lowest CTA that has not, there
         ("finished_ctas", "i8"),
         ("issued", "i8"),  # warp instructions
         ("issued_threads", "i8"),
@@ -72,6 +74,7 @@ gpu_t = record_t(
         ("bank_bytes", "i8"),
         ("shared_latency", "i8"),
         ("l2_latency", "i8"),
+        ("l2_groups", "i8"),
         ("dram_latency", "i8"),
         ("bypass_global", "i8"),  # global memory skips the L1
         ("dispatching", "i8"),
@@ -89,6 +92,7 @@ gpu_t = record_t(
         ("hooks", hooks_t),
         ("patient", "i8"),  # a warp scheduler that holds back does so until the core changes
         ("own_cta_dispatch", "i8"),
+        ("placing", "i8"),  # the kernel whose CTAs are being dispatched
         ("own_divergence", "i8"),
         ("room", "i8", (MAX_CORES,)),  # whether each core could take a CTA now; for the dispatch policy
         ("taken", "i8", (MAX_CORES,)),  # whether each core has taken a CTA in this cycle

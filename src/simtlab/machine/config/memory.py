@@ -94,6 +94,9 @@ class DataCache(SectoredCache):
     write_local: str = choice("what a write to local memory does", *WRITE_POLICIES)
     write_allocate: bool = flag("a write that misses takes a line (unless it is write-evict)", default=False)
     miss_queue_entries: int = count("requests", "requests of a core that may wait for the network", high=MAX_INJECTIONS)
+    split_requests: int = count(
+        "requests", "requests of a non-deterministic load after which others have their turn; 0: all", low=0, high=32, default=0
+    )
     ports: int = count("lines", "lines of one instruction that it serves in a cycle", high=16, default=1)
     enabled: bool = flag("loads and stores go through this cache at all", default=True)
     bypass_global: bool = flag("global memory skips it; only local memory is cached", default=False)
@@ -107,6 +110,9 @@ class L2Cache(SectoredCache):
 
     hit_latency_cycles: int = hit_latency("L2 cycles", high=MAX_SLICE_QUEUE)
     slices: int = count("slices", "slices of the L2, each with its own network port", high=MAX_PORTS)
+    groups: int = count(
+        "groups", "groups of neighbouring cores, each with a part of every slice", high=128, power_of_two=True, default=1
+    )
     slices_per_channel: int = count("slices", "slices in front of one memory channel", high=16)
     latency_cycles: int = count("L2 cycles", "pipe in front of a slice (GPGPU-Sim's ROP latency)", low=0, high=MAX_SLICE_QUEUE)
     input_queue_entries: int = count("requests", "queue from the network to a slice", high=MAX_SLICE_QUEUE)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def contradictions(config: "MachineConfig") -> list[str]:
     """Every rule that a machine breaks, in words."""
-    rules = (_clock_rules, _core_rules, _issue_rules, _cache_rules, _shared_memory_rules, _network_rules, _dram_rules)
+    rules = (_clock_rules, _core_rules, _group_rules, _issue_rules, _cache_rules, _shared_memory_rules, _network_rules, _dram_rules)
     return [f"{key} = {value} is impossible: {allowed}" for rule in rules for key, value, allowed in rule(config)]
 
 
@@ -49,6 +49,14 @@ def _core_rules(config: "MachineConfig") -> Broken:
     if core.registers % core.register_allocation_unit:
         unit = core.register_allocation_unit
         yield "core.registers", core.registers, f"it must be a multiple of core.register_allocation_unit ({unit})"
+
+
+def _group_rules(config: "MachineConfig") -> Broken:
+    groups, sets, cores = config.l2.groups, config.l2.sets, config.core.cores
+    if groups > sets:
+        yield "l2.groups", groups, f"a slice has {sets} sets, and every group must have one"
+    if groups > cores:
+        yield "l2.groups", groups, f"there are {cores} cores, and every group must have one"
 
 
 def _issue_rules(config: "MachineConfig") -> Broken:

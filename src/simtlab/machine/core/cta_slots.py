@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simtlab.compiled import call_hook, compiled
+from simtlab.compiled import call_hook, compiled, load_i64, store_i64
 from simtlab.execute.cta import start
 from simtlab.execute.state import cta_t, field_offset, warp_t
 from simtlab.machine.core.inflight import count_bits, lowest_bit
@@ -11,6 +11,7 @@ from simtlab.machine.core.scoreboard import bit_of
 from simtlab.machine.core.state import REGISTER_WORDS, core_t
 from simtlab.machine.memory.cache import NO_WAY
 
+NEXT_CTA = -1
 ALL_SLOTS = np.uint64(0xFFFFFFFFFFFFFFFF)
 FIRST_CTA, CTA_BYTES, WARP_BYTES = field_offset(core_t, "ctas"), cta_t.itemsize, warp_t.itemsize
 SHARED_WINDOW, FIRST_WARP = field_offset(cta_t, "shared_window"), field_offset(cta_t, "warps")
@@ -31,15 +32,39 @@ def has_room(core, kernel):
 
 
 @compiled
+def waits(gpu, cta):
+    """Whether a CTA of the kernel that is being dispatched is there and has not begun."""
+    kernel = gpu.kernel[gpu.placing]
+    if cta < kernel.first_waiting or cta >= kernel.launch.n_ctas:
+        return False
+    return np.uint64(load_i64(kernel.started + 8 * (cta >> 6))) & bit_of(cta & 63) == 0
+
+
+@compiled
+def chosen_cta(gpu, core, kernel):
+    """The CTA that a core gets: the next one, or the one of those that wait which the policy names."""
+    if kernel.started == 0:
+        return kernel.launch.next_cta
+    cta = call_hook(gpu.hooks.cta_dispatch_which, gpu.address, gpu.own_cta_dispatch, np.uint64(core.number), gpu.cycle)
+    if cta == NEXT_CTA:
+        cta = kernel.first_waiting
+    word = kernel.started + 8 * (cta >> 6)
+    store_i64(word, np.int64(np.uint64(load_i64(word)) | bit_of(cta & 63)))
+    while kernel.first_waiting < kernel.launch.n_ctas and not waits(gpu, kernel.first_waiting):
+        kernel.first_waiting += 1
+    return cta
+
+
+@compiled
 def move_in(gpu, core, k):
-    """Start the next CTA of a kernel in a free slot."""
+    """Start a CTA of a kernel in a free slot."""
     kernel = gpu.kernel[k]
     c = lowest_bit(core.free_ctas)
     core.free_ctas = np.uint64(core.free_ctas & ~bit_of(c))
     take_resources(core, kernel, 1)
     cta = core.ctas[c]
     settle(gpu, core, cta, c, kernel.warps)
-    start(kernel.launch, cta, kernel.launch.next_cta)
+    start(kernel.launch, cta, chosen_cta(gpu, core, kernel))
     cta.shared_window.length = kernel.launch.shared_bytes
     kernel.launch.next_cta += 1
     core.cta_warps_left[c] = cta.n_warps

@@ -54,6 +54,8 @@ def serve(gpu, core, requests):
                     break
             core.unit_busy[LDST] += op.served > before
             leave_if_served(gpu, core, number)
+            if core.split > 0 and op.served > before and op.served < op.accesses:
+                take_turns(core, op)
             return
         leave_if_served(gpu, core, number)
     if core.prefetches.count > 0:
@@ -72,6 +74,13 @@ def leave_if_served(gpu, core, number):
     op.state = WAITING
     if op.outstanding == 0:
         finish(gpu, core, number)
+
+
+@compiled
+def take_turns(core, op):
+    """A non-deterministic load in parts (LOADS section X-A): after so many requests the next instruction has its turn."""
+    if op.deterministic == 0 and op.served % core.split == 0 and core.ldst_queue.count > 1:
+        push(core.ldst_queue, pop(core.ldst_queue))
 
 
 @compiled

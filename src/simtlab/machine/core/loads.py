@@ -10,9 +10,9 @@ import numpy as np
 
 from simtlab.compiled import compiled, reader_of
 from simtlab.machine.blocks import note
-from simtlab.machine.core.state import MAX_ACCESSES, L1Outcome, Level
+from simtlab.machine.core.state import MAX_ACCESSES
 from simtlab.machine.core.timing import Memory
-from simtlab.machine.request import L2Answer
+from simtlab.machine.request import L1Outcome, L2Answer, Level
 from simtlab.program.encode import MAX_INSTRUCTIONS
 
 GLOBAL = int(Memory.GLOBAL)

@@ -27,7 +27,7 @@ from simtlab.machine.limits import (
 from simtlab.machine.memory.cache import cache_t
 from simtlab.machine.memory.mshr import mshr_t
 from simtlab.machine.record import record_t
-from simtlab.machine.request import L2Answer
+from simtlab.machine.request import L1Outcome, L2Answer, Level
 
 MAX_SOURCES = 8
 MAX_DESTINATIONS = 6
@@ -109,25 +109,6 @@ class WarProtection(IntEnum):
     RELEASE_ON_COMMIT = 1  # one instruction of a warp in flight
     RELEASE_ON_READ = 2  # one instruction of a warp collecting operands
     BLOOMBOARD = 3  # a hashed set of registers still to be read
-
-
-class L1Outcome(IntEnum):
-    """What a cycle of the L1 came to for the access of a load, as LOADS (Fig. 3) has it. The failures are in `Failure`'s order."""
-
-    HIT = 0
-    HIT_RESERVED = 1  # joined a miss under way
-    MISS = 2
-    FAIL_TAG = 3
-    FAIL_MSHR = 4
-    FAIL_NETWORK = 5
-
-
-class Level(IntEnum):
-    """How far a load's data came from."""
-
-    L1 = 0
-    L2 = 1
-    DRAM = 2
 
 
 class OpState(IntEnum):
@@ -248,6 +229,7 @@ core_t = record_t(
         ("dual_issue", "i8"),
         ("replay", "i8"),
         ("reread", "i8"),  # a load that missed reads its line again when it has come, and the line is locked until then
+        ("split", "i8"),  # requests of a non-deterministic load after which another instruction has its turn, or 0
         ("fetches", "i8"),  # warps a sub-core fetches for in a cycle
         ("decode_width", "i8"),
         ("l1_ports", "i8"),

@@ -21,7 +21,6 @@ from simtlab.machine.memory.cache import (
     expect,
     fill,
     goes_silently,
-    probe,
     probe_set,
     rank,
     reserve,
@@ -104,9 +103,20 @@ def arrive(gpu, slice, requests, number):
     request.arrived = gpu.cycle
     request.ready = gpu.l2.cycle + gpu.l2_latency
     push(slice.input, number)
-    request.set = set_of(slice.cache, request.address)
+    request.set = set_for(gpu, slice.cache, request)
     announce(slice.cache, request.set)
     wake_slice(gpu, slice.number, max(request.ready, gpu.l2.cycle + 1))
+
+
+@compiled
+def set_for(gpu, cache, request):
+    """The set that a request's line belongs to: of all, or of the part that the core's group has."""
+    set = set_of(cache, request.address)
+    if gpu.l2_groups == 1:
+        return set
+    sets = cache.sets // gpu.l2_groups
+    group = request.core * gpu.l2_groups // gpu.cores
+    return (set & (sets - 1)) + group * sets
 
 
 @compiled
@@ -144,7 +154,7 @@ def take_data(gpu, slice, requests):
 def touch_for(slice, request):
     """An atomic leaves its line dirty."""
     if request.kind == ATOMIC:
-        way = probe(slice.cache, request.address)
+        way = probe_set(slice.cache, request.set, request.address)
         if way != NO_WAY:
             make_dirty(slice, way, request.address)
 
