@@ -11,7 +11,7 @@ from simtlab.workloads.loading import CATEGORIES, SIZES, find, load
 
 NAMES = sl.workloads()
 MOST_TINY_INSTRUCTIONS = 40_000  # "about 30 K"
-SMALL_INSTRUCTIONS = (500_000, 5_000_000)
+SMALL_INSTRUCTIONS = (1_000_000, 5_000_000)
 
 
 @cache

@@ -137,6 +137,15 @@ def test_pages_without_a_link(write, page, problem):
         workload("IIX", "tiny", files={"html": write("a.html", page)}).inputs()
 
 
+def test_fewer_links_leave_more_lines_to_a_page():
+    many, few = (workload("IIX", "tiny", page_bytes=9_300, part_bytes=1, links=links).inputs() for links in (0.28, 0.05))
+    assert len(few["parts"]) > len(many["parts"])  # without their URLs lines are shorter
+    assert few["text"].tobytes().count(b"<a href") < many["text"].tobytes().count(b"<a href") / 3
+    assert np.array_equal(many["text"], workload("IIX", "tiny", page_bytes=9_300, part_bytes=1).inputs()["text"])
+    with pytest.raises(WorkloadError, match="links is 2; it must be a share of the lines, from 0 to 1"):
+        workload("IIX", "tiny", links=2).inputs()
+
+
 def test_parts_without_a_byte():
     with pytest.raises(WorkloadError, match="part_bytes is 0; it must be 1 at least"):
         workload("IIX", "tiny", part_bytes=0).inputs()

@@ -20,7 +20,7 @@ PAPERS = ("CAPS", "DYNCTA", "LOADS")
 DYNCTA_TYPE = "Type-M"
 SIZES = {
     "tiny": {"nodes": 1024, "degree": 3, "kind": "rmat"},
-    "small": {"nodes": 16384, "degree": 6, "kind": "rmat"},
+    "small": {"nodes": 92_160, "degree": 5, "kind": "rmat"},  # 180 CTAs
     "paper": {"nodes": 1_000_000, "degree": 6, "kind": "uniform"},  # as Rodinia's graph1MW_6
 }
 FILES = {"graph": "graph"}

@@ -20,7 +20,7 @@ KERNEL_NAMES = ()
 FILES = {"graph": "graph"}
 SIZES = {
     "tiny": {"kind": "road", "nodes": 1100, "degree": 3},
-    "small": {"kind": "rmat", "nodes": 1 << 15, "degree": 6},
+    "small": {"kind": "rmat", "nodes": 188_416, "degree": 8},  # 184 CTAs for the nodes, 90 for the edges
     "paper": {"kind": "rmat", "nodes": 1 << 20, "degree": 8},
 }
 TOLERANCE: dict[str, tuple[float, float]] = {}

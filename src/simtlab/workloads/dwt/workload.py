@@ -3,7 +3,8 @@
 Suite: Rodinia (`dwt2d`). Regular.
 A CTA slides down a strip of 192, 128 or 64 columns, the narrower the smaller the image is: rows are loaded once, coalesced, and the
 strip's borders by four threads; both filters work in shared memory, and four bands are stored. Few CTAs have long loops: the last
-level of an image of 1024 x 1024 has 44 of 64 threads, which are the numbers of LOADS Table I.
+level of an image of 1024 x 1024 has 44 of 64 threads, the numbers of LOADS Table I. There are at most 15 strips above one another,
+so that `small` cannot have three waves of CTAs.
 """
 
 from typing import Any

@@ -1,8 +1,8 @@
 """IIX, inverted index of Mars: which pages have a link to each URL, as a MapReduce job. Irregular.
 
 A task has about a kilobyte of HTML, whole lines of one page, and goes through it byte by byte with a little state machine: the
-lanes of a warp are a kilobyte apart and in different states. Links are sorted by a hash of theirs, and letter by letter where that
-is the same; there is no reduce.
+lanes of a warp are a kilobyte apart and in different states. At `small` it has one line, some 44 bytes. Links are sorted by a hash
+of theirs, and letter by letter where that is the same; there is no reduce.
 """
 
 import re
@@ -24,7 +24,8 @@ ALIASES = ("II", "InvertedIndex")
 FILES = {"html": "text"}
 SIZES = {
     "tiny": {"pages": 3, "page_bytes": 700, "part_bytes": 64},
-    "small": {"pages": 32, "page_bytes": 9_300, "part_bytes": 1024},
+    # As many CTAs, 90, as 5 M instructions allow: a line a task, and few links, at which warps spend most of their time.
+    "small": {"pages": 107, "page_bytes": 9_300, "part_bytes": 1, "links": 0.05},
     # Mars makes 28 MB of three pages by repeating them; as many bytes, in pages of the size of its own. DYNCTA does not say.
     "paper": {"pages": 3_072, "page_bytes": 9_300, "part_bytes": 1024},
 }
@@ -37,13 +38,16 @@ TAGS = ("<p>", "<br>", "</td><td>", "<b>", "</b>", '<td class="news">', "</p>", 
 WORDS = ("alumni", "association", "of", "the", "university", "news", "events", "home", "contact", "search", "about", "career")
 
 
-def inputs(*, pages: int, page_bytes: int, part_bytes: int, html: bytes | None = None, seed: int = 0) -> dict[str, Any]:
-    """Pages with a link in every fourth line or so. A file of one's own has its pages one after the other."""
+def inputs(
+    *, pages: int, page_bytes: int, part_bytes: int, links: float = 0.28, html: bytes | None = None, seed: int = 0
+) -> dict[str, Any]:
+    """Pages with a link in this share of the lines. A file of one's own has its pages one after the other."""
     require(part_bytes >= 1, f"IIX: part_bytes is {part_bytes}; it must be 1 at least")
     if html is None:
         require(min(pages, page_bytes) >= 1, "IIX: there must be 1 page of 1 byte at least")
+        require(0 <= links <= 1, f"IIX: links is {links}; it must be a share of the lines, from 0 to 1")
         random = np.random.default_rng([seed, pages, page_bytes])
-        html = b"".join(page_of(random, page_bytes) for _ in range(pages))
+        html = b"".join(page_of(random, page_bytes, links) for _ in range(pages))
     ends = [match.end() for match in re.finditer(rb"</html>\s*", html)]
     if not ends or ends[-1] < len(html):
         ends.append(len(html))
@@ -60,13 +64,13 @@ def inputs(*, pages: int, page_bytes: int, part_bytes: int, html: bytes | None =
     return {"text": np.frombuffer(bytes(text), np.uint8), "parts": np.array(parts, np.int32)}
 
 
-def page_of(random: np.random.Generator, size: int) -> bytes:
+def page_of(random: np.random.Generator, size: int, links: float) -> bytes:
     """Lines of words, tags and links; few URLs have most of the links."""
     lines, length = ["<html>"], 0
     while length < size - 16:
         line = " ".join(WORDS[k] for k in random.integers(0, len(WORDS), random.integers(2, 9)))
         line += TAGS[random.integers(len(TAGS))]
-        if random.random() < 0.28 or length == 0:
+        if random.random() < links or length == 0:
             target = min(int(random.zipf(1.6)), 5_000)
             line += f'<a href="http://www.site{target % 97}.edu/{WORDS[target % len(WORDS)]}/{target}.html">{WORDS[target % 7]}</a>'
         lines.append(line)

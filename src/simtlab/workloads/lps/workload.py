@@ -16,7 +16,7 @@ PAPERS = ("CAPS",)
 ALIASES = ("laplace3D",)
 SIZES = {
     "tiny": {"nx": 64, "ny": 10, "nz": 8, "steps": 1},
-    "small": {"nx": 100, "ny": 100, "nz": 20, "steps": 2},
+    "small": {"nx": 256, "ny": 360, "nz": 28, "steps": 1},  # 8 x 90 CTAs
     "paper": {"nx": 100, "ny": 100, "nz": 100, "steps": 1},  # 4 x 25 CTAs
 }
 TOLERANCE = {"u": (1e-6, 1e-6)}  # a sum of six in another order and another precision

@@ -21,6 +21,7 @@ CATEGORY = "irregular"
 PAPERS = ("LOADS",)
 SIZES = {
     "tiny": {"nodes": 160, "degree": 3, "kind": "rmat", "joining_ctas": 2},
+    # 90 CTAs, 1.5 waves on 30 cores, in eight rounds of seven launches; three waves are 9.3 M instructions.
     "small": {"nodes": 34_560, "degree": 3, "kind": "uniform", "joining_ctas": 56},
     "paper": {
         "nodes": 4096,

@@ -48,53 +48,57 @@ def suffix_tree(bases: bytes) -> Tree:
 
 def grown(codes: list[int]) -> tuple[list[int], list[int], list[int], list[int]]:
     """Letter by letter: beginnings and ends (one further) of edges, five children a node, suffix links."""
-    far = len(codes)
-    start, end, child, link = [0, 0], [0, 0], [0] * 10, [0, 0]
+    growth = Growth(codes)
     node, edge, length, waiting = ROOT, 0, 0, 0  # the active point, and suffixes not yet in the tree
-
-    def new_node(begin: int, stop: int) -> int:
-        start.append(begin)
-        end.append(stop)
-        link.append(ROOT)
-        child.extend((0, 0, 0, 0, 0))
-        return len(start) - 1
-
     for place, code in enumerate(codes):
         unlinked, waiting = 0, waiting + 1
         while waiting:
             if length == 0:
                 edge = place
-            slot = 5 * node + codes[edge]
-            down = child[slot]
-            if down:
-                size = min(end[down], place + 1) - start[down]
-                if length >= size:
-                    edge, length, node = edge + size, length - size, down
-                    continue
-                if codes[start[down] + length] == code:
-                    if unlinked:
-                        link[unlinked] = node
-                    length += 1
-                    break
-                split = new_node(start[down], start[down] + length)
-                child[slot] = split
-                start[down] += length
-                child[5 * split + codes[start[down]]] = down
-                child[5 * split + code] = new_node(place, far)
-                ended = split
-            else:
-                child[slot] = new_node(place, far)
-                ended = node
+            down = growth.child[5 * node + codes[edge]]
+            size = min(growth.end[down], place + 1) - growth.start[down]
+            if down and length >= size:
+                edge, length, node = edge + size, length - size, down
+                continue
+            there = down != 0 and codes[growth.start[down] + length] == code
+            ended = node if there or not down else growth.split(5 * node + codes[edge], length)
             if unlinked:
-                link[unlinked] = ended
+                growth.link[unlinked] = ended
+            if there:
+                length += 1
+                break
+            growth.child[5 * ended + code] = growth.new_node(place, len(codes))
             unlinked = ended if ended != ROOT else 0
             waiting -= 1
             if node != ROOT:
-                node = link[node]
+                node = growth.link[node]
             elif length:
                 edge, length = place - waiting + 1, length - 1
-    link[ROOT] = 0
-    return start, end, child, link
+    growth.link[ROOT] = 0
+    return growth.start, growth.end, growth.child, growth.link
+
+
+class Growth:
+    """A tree while it grows: node 0 is none, node 1 the root."""
+
+    def __init__(self, codes: list[int]):
+        self.codes = codes
+        self.start, self.end, self.child, self.link = [0, 0], [0, 0], [0] * 10, [0, 0]
+
+    def new_node(self, begin: int, stop: int) -> int:
+        self.start.append(begin)
+        self.end.append(stop)
+        self.link.append(ROOT)
+        self.child.extend((0, 0, 0, 0, 0))
+        return len(self.start) - 1
+
+    def split(self, slot: int, length: int) -> int:
+        """A node on the edge that leads to the child in a slot, so many letters down."""
+        down = self.child[slot]
+        middle = self.child[slot] = self.new_node(self.start[down], self.start[down] + length)
+        self.start[down] += length
+        self.child[5 * middle + self.codes[self.start[down]]] = down
+        return middle
 
 
 def breadth_first(child: list[int]) -> list[int]:

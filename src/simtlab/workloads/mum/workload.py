@@ -24,7 +24,7 @@ ALIASES = ("MUMmerGPU", "mummergpu")
 FILES = {"reference": "fasta", "reads": "fasta"}
 SIZES = {
     "tiny": {"bases": 2_000, "count": 200, "length": 25, "shortest": 20},
-    "small": {"bases": 100_000, "count": 40_000, "length": 25, "shortest": 20},
+    "small": {"bases": 100_000, "count": 92_160, "length": 17, "shortest": 16},  # 360 CTAs, and so shorter reads than ISPASS's
     # As long as ISPASS's reference, 20,000 lines of the genome of B. anthracis, and as many reads.
     "paper": {"bases": 1_400_000, "count": 50_000, "length": 25, "shortest": 20},
 }

@@ -20,7 +20,7 @@ DYNCTA_TYPE = "Type-C"
 ALIASES = ("NeuralNetwork",)
 SIZES = {
     "tiny": {"images": 1, "maps": 4, "hidden": 2, "digits": 4},
-    "small": {"images": 6, "maps": 50, "hidden": 100, "digits": 10},
+    "small": {"images": 6, "maps": 50, "hidden": 100, "digits": 10},  # 600 CTAs in the third layer; three waves: 5.4 M
     "paper": {"images": 28, "maps": 50, "hidden": 100, "digits": 10},  # GPGPU-Sim's own run of it
 }
 # Sums of singles in another order, and a tanh of fewer digits than the host's.

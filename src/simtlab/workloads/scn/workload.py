@@ -18,7 +18,7 @@ PAPERS = ("CAPS",)
 ALIASES = ("scan",)
 SIZES = {
     "tiny": {"length": 4096, "batch": 3},
-    "small": {"length": 262144, "batch": 4},
+    "small": {"length": 262144, "batch": 5},
     "paper": {"length": 262144, "batch": 26},  # the SDK's longest arrays, 13/2 million elements
 }
 THREADS = 256

@@ -43,8 +43,11 @@ def inputs(*, rows: int = 0, columns: int = 0, steps: int, seed: int = 0, image:
 
 
 def speckle(mean: float, mean_square: float) -> float:
-    """The host's part: the variance of all points over the square of their mean."""
-    return mean_square / mean**2 - 1
+    """The host's part: the variance of all points over the square of their mean.
+
+    Points are exponentials, 1 or more: a mean of 0 is that of no image, where a kernel has summed nothing.
+    """
+    return mean_square / mean**2 - 1 if mean else 0.0
 
 
 def neighbours(count: int) -> tuple[np.ndarray, np.ndarray]:

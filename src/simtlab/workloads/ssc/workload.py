@@ -19,7 +19,7 @@ DYNCTA_TYPE = "Type-M"
 ALIASES = ("SS", "SimilarityScore")
 SIZES = {
     "tiny": {"documents": 18, "features": 36},
-    "small": {"documents": 181, "features": 256},
+    "small": {"documents": 256, "features": 64},  # 128 CTAs; the sort's next power of two is 10.9 M instructions
     "paper": {"documents": 1024, "features": 256},  # what Mars's own script runs; DYNCTA does not say
 }
 

@@ -20,7 +20,7 @@ CATEGORY = "irregular"
 PAPERS = ("LOADS",)
 SIZES = {
     "tiny": {"nodes": 320, "degree": 3, "kind": "rmat"},
-    "small": {"nodes": 57_344, "degree": 2, "kind": "uniform"},
+    "small": {"nodes": 57_344, "degree": 2, "kind": "uniform"},  # 112 CTAs; three waves on 30 cores are 9 M instructions
     "paper": {"nodes": 1 << 20, "degree": 8, "kind": "rmat"},  # LOADS Table I: 2048 CTAs of 512; the degree is our guess
 }
 FILES = {"graph": "graph"}

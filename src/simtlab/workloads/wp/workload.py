@@ -28,7 +28,7 @@ ALIASES = ("wsm5",)
 OPTIONS = ("--use_fast_math",)  # as the suite's makefile
 SIZES = {
     "tiny": {"width": 12, "depth": 8, "levels": 6},
-    "small": {"width": 72, "depth": 64, "levels": 14},
+    "small": {"width": 240, "depth": 192, "levels": 4},  # 720 CTAs, and so few levels
     "paper": {"width": 71, "depth": 58, "levels": 27},  # the suite's 9 x 8 CTAs; the sizes within them are our guess
 }
 FIELDS = ("q", "qc", "qi", "qr", "qs")
