@@ -63,7 +63,7 @@ OTHER = {
     "l1d.replacement": to("fifo"), "l1d.mshr_entries": to(2), "l1d.sector_bytes": to(32), "l1d.mshr_merges": to(1),
     "l1d.hit_latency_cycles": to(70), "l1d.allocate": to("on-fill"), "l1d.write_global": to("write-through"),
     "l1d.write_local": to("write-evict", {"l1d.write_allocate": True}), "l1d.write_allocate": to(True),
-    "l1d.miss_queue_entries": to(1), "l1d.ports": to(4), "l1d.enabled": to(False), "l1d.bypass_global": to(True),
+    "l1d.miss_queue_entries": to(1), "l1d.split_requests": to(1), "l2.groups": to(2), "l1d.ports": to(4), "l1d.enabled": to(False), "l1d.bypass_global": to(True),
     "l1d.reread": to(True), "l1d.prefetch_queue_entries": to(1, prefetcher="next-line"),
     "l1i.bytes": to(2048), "l1i.line_bytes": to(64), "l1i.ways": to(1), "l1i.index": to("hashed"), "l1i.replacement": to("fifo"),
     "l1i.mshr_entries": to(1),

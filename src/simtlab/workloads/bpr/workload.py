@@ -67,12 +67,13 @@ def run(launcher: Any, data: dict[str, Any]) -> dict[str, np.ndarray]:
 
 
 def backwards(sums: np.ndarray, output_weights: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The host's part: the hidden layer's values, and its share in the output's error (with a place for the bias)."""
-    active = squashed(sums)
+    """The host's part: the hidden layer's values, and its share in the output's error (with a place for the bias). In double
+    precision, whose last bit, in which hosts' exponential functions differ, is not left in a single-precision result."""
+    active = squashed(sums.astype(np.float64))
     output = squashed(active @ output_weights[1:, 1:] + output_weights[0, 1:])
     output_delta = output * (1 - output) * (target - output)
     hidden_delta = active * (1 - active) * (output_weights[1:, 1:] @ output_delta)
-    return active, np.concatenate([[0], hidden_delta]).astype(sums.dtype)
+    return active.astype(sums.dtype), np.concatenate([[0], hidden_delta]).astype(sums.dtype)
 
 
 def squashed(x: np.ndarray) -> np.ndarray:
