@@ -63,7 +63,7 @@ OTHER = {
     "l1d.replacement": to("fifo"), "l1d.mshr_entries": to(2), "l1d.sector_bytes": to(32), "l1d.mshr_merges": to(1),
     "l1d.hit_latency_cycles": to(70), "l1d.allocate": to("on-fill"), "l1d.write_global": to("write-through"),
     "l1d.write_local": to("write-evict", {"l1d.write_allocate": True}), "l1d.write_allocate": to(True),
-    "l1d.miss_queue_entries": to(1), "l1d.split_requests": to(1), "l1d.ports": to(4), "l1d.enabled": to(False),
+    "l1d.miss_queue_entries": to(1), "l1d.ports": to(4), "l1d.enabled": to(False),
     "l1d.bypass_global": to(True),
     "l1d.reread": to(True), "l1d.prefetch_queue_entries": to(1, prefetcher="next-line"),
     "l1i.bytes": to(2048), "l1i.line_bytes": to(64), "l1i.ways": to(1), "l1i.index": to("hashed"), "l1i.replacement": to("fifo"),
@@ -93,6 +93,7 @@ OTHER = {
 NO_OTHER = {
     "core.warp_size": "32 is the only value allowed",
     "dram.kind": "words for the reader",
+    "l1d.split_requests": "no load here has an address from memory: tests/timing/test_load_mechanisms.py",
     "policies.cta_dispatch": "two cores with room at once are seldom: tests/timing/test_core_parts.py",
 }
 BY_OPERATION = {f"units.{operation}.{key}" for operation in OPERATIONS for key in ("unit", "latency_cycles", "initiation_cycles")}
