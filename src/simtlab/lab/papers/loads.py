@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from simtlab.lab.paper.charts import Chart, Number
+from simtlab.lab.paper.charts import Chart, Number, normalised, tabulate
 from simtlab.lab.paper.study import Expected, Figure, Setting, Study
 from simtlab.lab.store.result import Result
 from simtlab.lab.sweep.sweep import Sweep
@@ -66,12 +66,31 @@ def table1(found: Sequence[Result]) -> Chart:
                  notes_label="CTAs x threads")  # fmt: skip
 
 
-def fig1(found: Sequence[Result]) -> Chart:
+def of_all(column: str, label: str) -> Callable[[Sequence[Result]], Chart]:
+    """The classes' shares in a sum over all loads."""
+
     def share(name: str) -> Callable[[Result], Number]:
-        return lambda result: over(summed(result, ["executed"], name), summed(result, ["executed"]))
+        return lambda result: over(summed(result, [column], name), summed(result, [column]))
+
+    def chart(found: Sequence[Result]) -> Chart:
+        shares = {words: by_program(found, share(name)) for name, words in CLASSES.items()}
+        return Chart(PROGRAMS, shares, label, kind="stacked", means=MEANS)
+
+    return chart
+
+
+def fig1c(found: Sequence[Result]) -> Chart:
+    """The loads as they stand in the kernels that a program launches, however often they are executed."""
+
+    def share(name: str) -> Callable[[Result], Number]:
+        def value(result: Result) -> Number:
+            classes = result.table("loads").get("class", [])
+            return over(classes.count(name), len(classes))
+
+        return value
 
     shares = {words: by_program(found, share(name)) for name, words in CLASSES.items()}
-    return Chart(PROGRAMS, shares, "share of global loads executed", kind="stacked", means=MEANS)
+    return Chart(PROGRAMS, shares, "share of the loads in the code", kind="stacked", means=MEANS)
 
 
 def fig2a(found: Sequence[Result]) -> Chart:
@@ -237,6 +256,32 @@ def distances(programs: Sequence[str], classes: str = "DN") -> Callable[[Sequenc
     return chart
 
 
+SUGGESTED = {  # a policy of the CTA dispatch, loads in parts, groups of the L2
+    "as it is": ("round-robin", 0, 1), "2 neighbouring CTAs": ("clustered,size=2", 0, 1),
+    "4 neighbouring CTAs": ("clustered,size=4", 0, 1), "N loads in parts of 8 requests": ("round-robin", 8, 1),
+    "L2 in 4 groups": ("round-robin", 0, 4),
+}  # fmt: skip
+
+
+def suggested_runs(setting: Setting) -> list[Sweep]:
+    dispatches, parts, groups = (list(values) for values in zip(*SUGGESTED.values(), strict=True))
+    keys = {"l1d.split_requests": parts, "l2.groups": groups}
+    together = [["cta_dispatch", "l1d.split_requests", "l2.groups"]]
+    return [Sweep(PROGRAMS, setting.size, setting.gpu, policies={"cta_dispatch": dispatches}, set=keys, zip=together)]
+
+
+def suggested(found: Sequence[Result]) -> Chart:
+    names = {values: name for name, values in SUGGESTED.items()}
+
+    def named(result: Result) -> str | None:
+        parts, groups = (int(result.value(key)) for key in ("l1d.split_requests", "l2.groups"))
+        return names.get((str(result.value("cta_dispatch")), parts, groups))
+
+    values = normalised(tabulate(found, "workload", named, "ipc", PROGRAMS, list(SUGGESTED)), to="as it is")
+    series = {name: values[name] for name in SUGGESTED if name != "as it is"}
+    return Chart(PROGRAMS, series, "IPC over the machine's as it is", means=MEANS, mean="geometric", base=1.0)
+
+
 def shares(result: Result, classes: str) -> list[Number]:
     table, found = result.table("distances"), [0] * (MOST_DISTANT + 1)
     total = sum(table.get("accesses", []))
@@ -255,6 +300,7 @@ TABLE2 = ("Table II is the preset `loads-c2050`: `simtlab list keys loads-c2050`
 D, N = CLASSES.values()
 IV, FIG3, FIG4 = "section IV-A", "section VI, Fig. 3", "section VI, Fig. 4"
 FIG10, FIG11 = "section IX, Fig. 10", "section IX, Fig. 11"
+MORE_THAN_HALF = [Expected("graph, deterministic, more than", D, "graph", 0.5, "section V, Fig. 1")]
 STUDY = Study(
     name="loads",
     title="Deterministic and non-deterministic loads",
@@ -265,8 +311,10 @@ STUDY = Study(
             *(Expected(name, "global loads", name, share, "Table I") for name, share in TABLE1.items()),
             *(Expected(f"{name}, mean", "global loads", name, share, IV)
               for name, share in (("linear", 0.1285), ("image", 0.0366), ("graph", 0.0280), ("all", 0.0643)))], TABLE1_TEXT),
-        Figure("fig1", "Deterministic and non-deterministic loads", runs, fig1,
-               [Expected("graph, deterministic, more than", D, "graph", 0.5, "section V, Fig. 1")]),
+        Figure("fig1a", "Loads executed by warps", runs, of_all("executed", "share of loads executed by warps"), MORE_THAN_HALF),
+        Figure("fig1b", "Loads executed by threads", runs, of_all("threads", "share of loads executed by threads"), MORE_THAN_HALF,
+               "Table I counts threads; the paper does not say what Figure 1 counts."),
+        Figure("fig1c", "Loads in the code", runs, fig1c, MORE_THAN_HALF),
         Figure("fig2a", "Requests a warp", runs, fig2a, [Expected("SPMV, N", N, "SPMV", 6, "section VI, Fig. 2")]),
         Figure("fig2b", "Requests an active thread", runs, fig2b, [Expected("BFS, N", N, "BFS", 0.8, "section VI, Fig. 2")]),
         Figure("fig3a", "L1 cycles by outcome", runs, fig3a),
@@ -296,6 +344,8 @@ STUDY = Study(
         Figure("fig12b", "CTA distance, image", runs, distances(IMAGE)),
         Figure("fig12c", "CTA distance, graph", runs, distances(GRAPH)),
         Figure("fig12d", "CTA distance, graph, deterministic loads alone", runs, distances(GRAPH, "D")),
+        Figure("suggested", "What section X suggests", suggested_runs, suggested,
+               text="Section X says what might help, and measures nothing."),
     ],
     gpu="loads-c2050",
     remarks={"Table II: the machine": TABLE2,

@@ -154,7 +154,7 @@ def take_answer(gpu, core, requests):
             data_came(gpu, core, requests, request)
         else:
             if request.kind == READ:
-                answer_came(core.ops[request.token], request, True)
+                answer_came(core, core.ops[request.token], request, True, gpu.cycle)
             answered(gpu, core, request.token)
             if request.kind == ATOMIC:
                 acknowledge(gpu, core, request.warp)
@@ -170,7 +170,7 @@ def data_came(gpu, core, requests, request):
     way = core.mshr.entry[entry].way
     token, is_own = take_waiter(core.mshr, entry), request.kind == READ
     while token != NOBODY:
-        answer_came(core.ops[token], request, is_own)
+        answer_came(core, core.ops[token], request, is_own, gpu.cycle)
         is_own = False
         line_came(gpu, core, token, way)
         token = take_waiter(core.mshr, entry)

@@ -2,8 +2,8 @@
 
 A load's turnaround, from issue to its result, is cut where the L1 takes its first access and where it takes its last: before that
 it waits for earlier warps, in between for its own earlier accesses, and afterwards for its data. The time that an empty machine
-would take is what the fastest loads of the core so far took, to their first access and, of loads with one access, from there on,
-by where the data were (L1, L2, DRAM); what is beyond that was lost in the network and the memory partitions.
+would take is what the fastest so far took: of the core's loads, to their first access; of its requests, from there on, by where
+the data were (L1, L2, DRAM). What a load takes beyond that was lost in the network and the memory partitions.
 """
 
 import numpy as np
@@ -16,8 +16,8 @@ from simtlab.machine.request import L1Outcome, L2Answer, Level
 from simtlab.program.encode import MAX_INSTRUCTIONS
 
 GLOBAL = int(Memory.GLOBAL)
-L2, DRAM = int(Level.L2), int(Level.DRAM)
-HIT = int(L2Answer.HIT)
+L1, L2, DRAM = (int(level) for level in Level)
+HIT, HIT_RESERVED = int(L2Answer.HIT), int(L2Answer.HIT_RESERVED)
 OUTCOMES, ANSWERS = len(L1Outcome), len(L2Answer)
 FAIL_TAG = int(L1Outcome.FAIL_TAG)
 LATE = np.int32((1 << 31) - 1)
@@ -79,10 +79,13 @@ def accepted(op, cycle):
 
 
 @compiled
-def answer_came(op, request, is_own):
+def answer_came(core, op, request, is_own, cycle):
     """Data that the load waits for are there; the request was its own, or that of another which it joined."""
-    op.level = max(op.level, L2 if request.l2_answer == HIT else DRAM)
+    level = L2 if request.l2_answer == HIT else DRAM
+    op.level = max(op.level, level)
     if is_own:
+        if request.l2_answer != HIT_RESERVED:
+            core.fastest_way[level] = min(core.fastest_way[level], cycle + 1 - request.born)  # the result is there a cycle later
         op.l2[request.l2_answer] += 1
         arrival, departure = np.int32(request.arrived - op.issued), np.int32(request.answered - op.issued)
         op.first_arrival, op.last_arrival = min(op.first_arrival, arrival), max(op.last_arrival, arrival)
@@ -112,8 +115,8 @@ def count_time(core, op, load, turnaround):
     """The parts of its turnaround, which add up to it."""
     way = turnaround - op.last_access
     core.fastest_wait = min(core.fastest_wait, np.int64(op.first_access))
-    if op.accesses == 1 and op.joined == 0:
-        core.fastest_way[op.level] = min(core.fastest_way[op.level], way)
+    if op.level == L1:
+        core.fastest_way[L1] = min(core.fastest_way[L1], way)
     needed = min(core.fastest_way[op.level], way)
     load.turnaround += turnaround
     load.unloaded += core.fastest_wait + needed
