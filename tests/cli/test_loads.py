@@ -3,8 +3,10 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from simtlab.cli.loads import workload_table
-from tests.cli.conftest import ROOT, SAXPY, invoke, refused
+from tests.cli.conftest import ROOT, SAXPY, SAXPY_ARGUMENTS, invoke, refused
 
 GATHER = """\
 template <typename T> __device__ __noinline__ T fetch(const T *from, int i) {
@@ -161,3 +163,52 @@ def test_the_sources_text_is_found_beside_ptx_that_names_it(write, tmp_path):
     path = write("chase.ptx", ptx)
     Path(tmp_path / "chase.cu").write_text("// first\nnext = next->next;\n")
     assert found(path)["kernels"][0]["loads"][1]["load"]["source"] == "next = next->next;"
+
+
+# On a machine ---------------------------------------------------------------------------------------------------------
+
+SIZES = ["--grid", 4, "--block", 256]
+
+
+def test_the_loads_of_a_program_on_a_machine():
+    answer = found(SAXPY, "--gpu", "loads-c2050", *SIZES, *SAXPY_ARGUMENTS)
+    assert answer["gpu"] == "loads-c2050"
+    both, none = answer["classes"]["D"], answer["classes"]["N"]
+    assert none["executed"] == 0
+    assert (both["executed"], both["threads"], both["requests"]) == (2 * 32, 2 * 1000, 2 * 32)
+    assert both["turnaround"] == sum(both[part] for part in ("unloaded", "by_earlier", "by_itself", "memory"))
+    [kernel] = answer["kernels"]
+    assert kernel["loads"]["class"] == ["D", "D"]
+    assert kernel["requests"]["requests"] == [1, 1]
+    assert (answer["sharing"]["blocks"], answer["sharing"]["shared_blocks"]) == (64, 0)
+
+
+def test_what_it_shows_of_a_workload():
+    shown = invoke("loads", "BFS", "--gpu", "loads-c2050", "--size", "tiny").stdout
+    assert shown.startswith("program  BFS, size tiny\nmachine  loads-c2050\n")
+    rows = {line[:29].strip(): line[29:].split() for line in shown.splitlines() if line}
+    assert rows["executed by warps"] == ["2,645", "2,586"]
+    assert rows["requests a warp"] == ["1.12", "1.67"]
+    assert float(rows["turnaround, cycles"][0].replace(",", "")) > 100
+    assert "Kernel, load by load" in shown
+    assert "int neighbour = edges[k];" in shown
+    assert "distance of these CTAs  1 (100%)" in shown
+
+
+def test_the_page_has_what_the_program_shows():
+    """The rows of docs/loads.md that stand for those of the command."""
+    page = (ROOT / "docs" / "loads.md").read_text(encoding="utf-8").split("$ simtlab loads BFS --gpu loads-c2050 --size tiny\n")[1]
+    output = invoke("loads", "BFS", "--gpu", "loads-c2050", "--size", "tiny").stdout
+    shown = [" ".join(line.split()) for line in output.splitlines()]
+    rows = [" ".join(line.split()) for line in page.split("```")[0].splitlines() if line and line != "..."]
+    assert len(rows) > 15
+    assert [row for row in rows if row not in shown] == []
+
+
+@pytest.mark.parametrize("option", [["--grid", 4], ["--size", "tiny"], ["--set", "l1d.ways=8"], ["--arg", "i32:1"]])
+def test_an_option_that_says_how_to_run_needs_a_machine(option):
+    assert f"{option[0]} needs --gpu" in refused(2, "loads", SAXPY if option[0] != "--size" else "BFS", *option)
+
+
+def test_a_machine_that_is_not_there():
+    assert "no-such" in refused(2, "loads", "BFS", "--gpu", "no-such")
