@@ -258,7 +258,7 @@ def distances(programs: Sequence[str], classes: str = "DN") -> Callable[[Sequenc
 
 SUGGESTED = {  # a policy of the CTA dispatch, loads in parts, groups of the L2
     "as it is": ("round-robin", 0, 1), "2 neighbouring CTAs": ("clustered,size=2", 0, 1),
-    "4 neighbouring CTAs": ("clustered,size=4", 0, 1), "N loads in parts of 8 requests": ("round-robin", 8, 1),
+    "4 neighbouring CTAs": ("clustered", 0, 1), "N loads in parts of 8 requests": ("round-robin", 8, 1),
     "L2 in 4 groups": ("round-robin", 0, 4),
 }  # fmt: skip
 
