@@ -52,7 +52,8 @@ SLOTS = {
     }),
     "cta_throttle": Slot("core", "how many CTAs of a core may run", {
         "sample": HookPoint(
-            "most", "called every `period` cycles: how many; those beyond, youngest first, pause", required=True, answers="ctas",
+            "most: that fit", "called every `period` cycles: how many; those beyond, youngest first, pause", required=True,
+            answers="ctas",
         ),
     }),
     "l1_allocation": Slot("core", "which loads leave the L1 alone", {

@@ -97,6 +97,7 @@ def prepare(config: MachineConfig, records: Records, launches: Sequence[Launch],
     wanted = (fits.ctas * int(launch.record[0].shared_bytes) for fits, launch in zip(prepared.fits, launches, strict=True))
     l1_bytes, shared_bytes = split(config, max(wanted))
     _empty(records.cores, config, l1_bytes, shared_bytes)
+    records.cores["most_ctas"] = max(fits.ctas for fits in prepared.fits)
     for fits in prepared.fits:
         fits.l1_bytes, fits.shared_bytes = l1_bytes, shared_bytes
     records.cores["ticked"] = records.cores["judged"] = gpu.cycle

@@ -121,7 +121,7 @@ def sample(gpu, core):
     core.next_sample = gpu.cycle + core.sample_period
     repeat_causes(core, gpu.cycle - 1)
     allowed = call_hook(
-        gpu.hooks.cta_throttle_sample, core.address, core.own_cta_throttle, np.uint64(core.cta_slots), gpu.cycle
+        gpu.hooks.cta_throttle_sample, core.address, core.own_cta_throttle, np.uint64(core.most_ctas), gpu.cycle
     )
     if allowed != core.cta_limit:
         core.cta_limit = allowed

@@ -40,6 +40,7 @@ from simtlab.program.encode import code_at
 
 CONTROL, LDST, TEX = int(Unit.CONTROL), int(Unit.LDST), int(Unit.TEX)
 COLLECTING = int(OpState.COLLECTING)
+RELIEF_CYCLES, RELIEF_MASK = 16, 1023  # of every 1,024 cycles
 RELEASE_ON_COMMIT, RELEASE_ON_READ = int(WarProtection.RELEASE_ON_COMMIT), int(WarProtection.RELEASE_ON_READ)
 BLOOMBOARD = int(WarProtection.BLOOMBOARD)
 RUNNING, DONE = int(WarpStatus.RUNNING), int(WarpStatus.DONE)
@@ -83,7 +84,9 @@ def schedule(gpu, core, scheduler):
     if ready == 0:
         return which_pipe(core, could, sub_core)
     own = core.own_warp_scheduler[scheduler]
-    w = call_hook(gpu.hooks.warp_scheduler_pick, core.address, own, ready, gpu.cycle)
+    w = pick_before_paused(gpu, core, own, ready) if core.paused != 0 else NO_WARP
+    if w == NO_WARP:
+        w = call_hook(gpu.hooks.warp_scheduler_pick, core.address, own, ready, gpu.cycle)
     if w == NO_WARP:
         return HELD_BACK, lowest_bit(ready)
     issue_warp(gpu, core, w)
@@ -93,6 +96,17 @@ def schedule(gpu, core, scheduler):
     if gpu.hooks.warp_scheduler_on_issue != 0:
         call_hook(gpu.hooks.warp_scheduler_on_issue, core.address, own, np.uint64(w), gpu.cycle)
     return ISSUED, w
+
+
+@compiled
+def pick_before_paused(gpu, core, own, ready):
+    """Warps of paused CTAs issue where no other does (DYNCTA section IV). But for a few cycles of every thousand they come first,
+    so that nobody waits for ever for a lock that a paused one holds. Gives one of those that come first, or NO_WARP."""
+    is_relief = gpu.cycle & RELIEF_MASK < RELIEF_CYCLES
+    first = np.uint64(ready & core.paused) if is_relief else np.uint64(ready & ~core.paused)
+    if first == 0 or first == ready:
+        return np.int64(NO_WARP)
+    return call_hook(gpu.hooks.warp_scheduler_pick, core.address, own, first, gpu.cycle)
 
 
 @compiled

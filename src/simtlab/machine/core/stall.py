@@ -25,7 +25,7 @@ ACTIVE, MEMORY, IDLE, STALLED = (int(a) for a in Activity)
 def candidates(core):
     """Warps that have an instruction and nothing to wait for but a free unit."""
     blocked = core.wait | core.short | core.long | core.constant | core.barrier | core.membar
-    blocked = blocked | core.resolving | core.busy_warp | core.draining | core.paused
+    blocked = blocked | core.resolving | core.busy_warp | core.draining
     return np.uint64(core.occupied & core.buffered & ~blocked)
 
 
@@ -96,8 +96,6 @@ def why_not(core, mine):
     starved = np.uint64(mine & ~core.buffered & ~core.draining)
     if starved:
         return NO_INSTRUCTION, lowest_bit(starved)
-    if mine & core.paused & ~core.draining:
-        return HELD_BACK, lowest_bit(np.uint64(mine & core.paused & ~core.draining))
     return DRAIN, lowest_bit(mine)
 
 

@@ -266,7 +266,7 @@ core_t = record_t(
         ("draining", "u8"),
         ("fetching", "u8"),  # an instruction cache miss is under way
         ("refused", "u8"),  # a fetch found no MSHR, no line or no room towards memory, and nothing of that has changed since
-        ("paused", "u8"),  # the CTA throttle holds them back
+        ("paused", "u8"),  # of CTAs beyond the throttle's number: they issue where no other can
         ("busy_warp", "u8"),  # WAR protection or the one-loop core holds the warp back
         ("unit_of_head", "u8", (N_UNITS,)),
         ("mine", "u8", (MAX_SCHEDULERS,)),  # the warps of each scheduler,
@@ -365,6 +365,7 @@ core_t = record_t(
         ("most_texture_misses", "i8"),
         # CTAs, and what of the core is not taken
         ("cta_slots", "i8"),
+        ("most_ctas", "i8"),  # of the kernels in this run, that fit at once
         ("cta_limit", "i8"),  # how many may run: the throttle's word
         ("sample_period", "i8"),
         ("next_sample", "i8"),

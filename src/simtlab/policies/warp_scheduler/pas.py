@@ -57,8 +57,8 @@ def on_data(core, own, warp, cycle):
 
 @compiled
 def able(core, own):
-    """The scheduler's warps that neither wait for long nor have ended."""
-    waiting = core.long | core.barrier | core.membar | core.draining
+    """The scheduler's warps that neither wait for long nor have ended nor belong to a paused CTA."""
+    waiting = core.long | core.barrier | core.membar | core.draining | core.paused
     return np.uint64(core.occupied & core.mine[own.scheduler] & ~waiting)
 
 
