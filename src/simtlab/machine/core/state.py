@@ -121,17 +121,17 @@ class OpState(IntEnum):
 
 op_t = record_t(
     [
-        ("state", "i2"),
+        ("state", "i1"),
         ("slot", "i2"),  # warp slot
         ("pc", "i4"),
         ("next", "i2"),
-        ("unit", "i2"),
-        ("memory", "i2"),  # Memory class, see core/ldst.py
-        ("accesses", "i2"),
-        ("served", "i2"),  # accesses sent on their way
-        ("outstanding", "i2"),  # accesses not answered yet
+        ("unit", "i1"),
+        ("memory", "i1"),  # Memory class, see core/ldst.py
+        ("accesses", "i1"),
+        ("served", "i1"),  # accesses sent on their way
+        ("outstanding", "i1"),  # accesses not answered yet
         ("passes", "i2"),  # shared-memory passes left
-        ("active", "i2"),  # lanes
+        ("active", "i1"),  # lanes
         ("is_store", "i1"),
         ("is_atomic", "i1"),
         ("deterministic", "i1"),  # the class of a global load (program/load_classes.py); -1: no global load
