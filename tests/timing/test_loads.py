@@ -6,6 +6,7 @@ import pytest
 import simtlab as sl
 from simtlab.machine.blocks import FIRST_PLACES
 from simtlab.machine.load_figures import L2_ANSWERS, OUTCOMES, PARTS, summed
+from simtlab.machine.utilisation import idle_units
 from tests.timing.machines import gpu
 from tests.timing.test_jump import both_ways
 
@@ -206,6 +207,18 @@ def test_shared_loads_are_counted():
     run = device.compile(text)["k"](1, 64, [x, y])
     assert run.counters["shared_loads"] == 4
     assert run.loads["executed"].sum() == 2
+
+
+def test_the_load_store_unit_is_held_by_what_the_l1_refuses():
+    run = strided(FOUR_SETS, 4 * 32)
+    load, stores = only(run), 1
+    refused = sum(run.counters[f"l1_{name}"] for name in FAILURES)
+    held = load["requests"] + stores + refused  # a cycle for each access that was taken, and for each try that was not
+    idle = idle_units(run.counters, run.cycles, {"sp": 1, "sfu": 1})
+    assert refused >= load["fail_tag"] > 0
+    assert idle["LD/ST"] == pytest.approx(1 - held / run.cycles)
+    assert idle["SFU"] == 1
+    assert 0 < idle["SP"] < 1
 
 
 def test_local_memory_and_stores_are_no_global_loads():

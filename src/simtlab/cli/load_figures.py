@@ -67,6 +67,7 @@ class TimedLoads:
             "kernels": [{"kernel": loads.program.readable_name, "loads": loads.table(), "requests": loads.by_requests()}
                         for loads in kernels],
             "sharing": {**found.facts(), "distances": found.distances},
+            "shared_loads": self.timing.counters["shared_loads"], "idle": self.idle(),
         }  # fmt: skip
 
     def show(self, console: Console) -> None:
@@ -81,7 +82,19 @@ class TimedLoads:
                 header = ["line", "source", "class", "executed", "requests", "L1 hits", "failed", "turnaround"]
                 show_table(console, header, load_rows(loads, self.folder), right=(0, 3, 4, 5, 6, 7))
         console.print()
-        show_facts(console, sharing_facts(self.sharing()))
+        show_facts(console, [*sharing_facts(self.sharing()), *self.other_facts()])
+
+    def idle(self) -> dict[str, float]:
+        from simtlab.machine.utilisation import idle_units
+
+        config, timing = self.timing.config, self.timing
+        units = {name: config.units.number_of(name) for name in ("sp", "sfu")}
+        return idle_units(timing.counters, timing.cycles * config.core.cores, units)
+
+    def other_facts(self) -> list[tuple[str, str]]:
+        executed = sum(int(loads["executed"].sum()) for loads in self.kernels())
+        idle = ", ".join(f"{unit} {share:.1%}" for unit, share in self.idle().items())
+        return [("shared loads", f"{ratio(self.timing.counters['shared_loads'], executed)} a global load"), ("idle units", idle)]
 
 
 def ratio(over: float, under: float, form: str = ".2f") -> str:

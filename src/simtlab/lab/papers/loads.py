@@ -115,21 +115,16 @@ def fig3b(found: Sequence[Result]) -> Chart:
 
 def fig4(found: Sequence[Result]) -> Chart:
     """A unit is busy while its first stage is held: the load/store unit also while the L1 refuses what it has."""
+    from simtlab.machine.utilisation import idle_units
 
-    def idle(busy: Callable[[Result], float]) -> list[Number]:
-        return by_program(found, lambda result: 1 - min(1.0, busy(result)))
+    def idle(unit: str) -> Callable[[Result], Number]:
+        def value(result: Result) -> Number:
+            units = {name: result.machine[f"units.{name}_units"] for name in ("sp", "sfu")}
+            return idle_units(result.counters, result.counters["cycles"] * result.machine["core.cores"], units).get(unit)
 
-    def cycles(result: Result) -> float:
-        return result.counters["cycles"] * result.machine["core.cores"]
+        return value
 
-    def unit(name: str) -> Callable[[Result], float]:
-        return lambda result: result.counters[f"busy_{name}"] / (cycles(result) * result.machine[f"units.{name}_units"])
-
-    def held(result: Result) -> float:
-        parts = ("busy_ldst", "l1_fail_tag", "l1_fail_mshr", "l1_fail_network")
-        return sum(result.counters[name] for name in parts) / cycles(result)
-
-    units = {"SP": idle(unit("sp")), "SFU": idle(unit("sfu")), "LD/ST": idle(held)}
+    units = {unit: by_program(found, idle(unit)) for unit in ("SP", "SFU", "LD/ST")}
     return Chart(PROGRAMS, units, "share of cycles the unit is idle", means=MEANS)
 
 
