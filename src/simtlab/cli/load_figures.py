@@ -64,7 +64,7 @@ class TimedLoads:
         kernels, found = self.kernels(), self.sharing()
         return {
             "source": self.source, "gpu": self.timing.choice.gpu, "classes": summed(kernels),
-            "kernels": [{"kernel": loads.program.readable_name, "loads": loads.table(), "requests": loads.by_requests()}
+            "kernels": [{"kernel": loads.places.readable_name, "loads": loads.table(), "requests": loads.by_requests()}
                         for loads in kernels],
             "sharing": {**found.facts(), "distances": found.distances},
             "shared_loads": self.timing.counters["shared_loads"], "idle": self.idle(),
@@ -78,7 +78,7 @@ class TimedLoads:
         show_table(console, ["", *CLASSES.values()], class_rows(summed(self.kernels())), right=(1, 2))
         for loads in self.kernels():
             if loads.pcs.size:
-                console.print(f"\n{loads.program.readable_name}, load by load", soft_wrap=True)
+                console.print(f"\n{loads.places.readable_name}, load by load", soft_wrap=True)
                 header = ["line", "source", "class", "executed", "requests", "L1 hits", "failed", "turnaround"]
                 show_table(console, header, load_rows(loads, self.folder), right=(0, 3, 4, 5, 6, 7))
         console.print()
@@ -123,11 +123,11 @@ def class_rows(sums: Mapping[str, Mapping[str, int]]) -> list[list[str]]:
 def load_rows(loads: Loads, folder: Path) -> list[list[str]]:
     sources: dict[str, list[str]] = {}
     rows, columns = [], loads.table()
-    for k, pc in enumerate(columns["pc"]):
-        source, text = loads.program.lowered[pc].origin.source, ""
-        if source is not None:
-            lines = sources.setdefault(source.file, read_lines(source.file, folder))
-            text = lines[source.line - 1].strip() if source.line <= len(lines) else ""
+    for k, (file, line) in enumerate(zip(loads.places.files, loads.places.lines, strict=True)):
+        text = ""
+        if file is not None and line is not None:
+            lines = sources.setdefault(file, read_lines(file, folder))
+            text = lines[line - 1].strip() if line <= len(lines) else ""
         executed, requests = columns["executed"][k], columns["requests"][k]
         failed = sum(columns[name][k] for name in FAILURES)
         rows.append([

@@ -103,9 +103,9 @@ def load_tables(run: WorkloadRun, folder: Path) -> dict[str, dict[str, list[Any]
 
     tables: dict[str, dict[str, list[Any]]] = {"loads": {}, "requests": {}}
     for loads in added(_timing(launch).loads for launch in run.launches):
-        name, origins = plain_name(loads.program.name), [loads.program.lowered[pc].origin for pc in loads.pcs.tolist()]
-        places = {"instruction": [origin.spelling for origin in origins],
-                  "file": [_file(origin.source.file, folder) if origin.source else None for origin in origins]}  # fmt: skip
+        name, files = plain_name(loads.places.kernel), loads.places.files
+        places: dict[str, list[Any]] = {"instruction": loads.places.instructions,
+                                        "file": [_file(file, folder) if file else None for file in files]}  # fmt: skip
         for table, columns in (("loads", loads.table() | places), ("requests", loads.by_requests())):
             for column, values in {"kernel": [name] * len(columns["pc"]), **columns}.items():
                 tables[table].setdefault(column, []).extend(values)

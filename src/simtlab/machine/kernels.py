@@ -12,7 +12,7 @@ from simtlab.machine.build import Records
 from simtlab.machine.config import MachineConfig
 from simtlab.machine.core.state import N_STALLS, Stall
 from simtlab.machine.core.timing import timing_table
-from simtlab.machine.load_figures import Loads, none_of
+from simtlab.machine.load_figures import Loads, Places, none_of, places_of
 from simtlab.machine.memory.l1 import forget_first_level
 from simtlab.machine.occupancy import Occupancy, occupancy, registers_of_cta, split
 from simtlab.machine.run_ahead import calls_host, is_allowed
@@ -53,6 +53,7 @@ class Loaded:
     base: int  # where it lies in the machine's memory: a place of its own
     timing: np.ndarray
     calls_host: bool
+    loads: Places
 
 
 class Programs:
@@ -66,7 +67,7 @@ class Programs:
         if id(program) not in self._loaded:
             base = CODE_BASE + len(self._loaded) * CODE_STEP
             timing = timing_table(program, self._config.units, 32 // self._config.core.simd_width)
-            self._loaded[id(program)] = Loaded(program, base, timing, calls_host(program))
+            self._loaded[id(program)] = Loaded(program, base, timing, calls_host(program), places_of(program))
         return self._loaded[id(program)]
 
 
@@ -113,7 +114,7 @@ def _fill(kernel: Any, config: MachineConfig, launch: Launch, loaded: Loaded, pr
     length = len(program.code)
     counts = np.zeros((length, N_STALLS), np.int64)
     windows = np.zeros(length, window_t)
-    loads = none_of(program)
+    loads = none_of(loaded.loads)
     prepared.counts.append(counts)
     prepared.loads.append(loads)
     prepared.kept += [windows, program]

@@ -22,13 +22,41 @@ SIZES = ["executed", "turnaround", "gap_l1d", "gap_to_l2", "gap_from_l2"]
 
 
 @dataclass(frozen=True)
+class Places:
+    """The global loads of a program: where they are in it and in its source."""
+
+    kernel: str
+    readable_name: str
+    pcs: np.ndarray
+    deterministic: np.ndarray  # 1, or 0
+    instructions: list[str]
+    files: list[str | None]
+    lines: list[int | None]
+
+
+def places_of(program: Program) -> Places:
+    pcs = np.flatnonzero(program.load_classes >= 0)
+    origins = [program.lowered[pc].origin for pc in pcs.tolist()]
+    sources = [origin.source for origin in origins]
+    return Places(program.name, program.readable_name, pcs, program.load_classes[pcs], [origin.spelling for origin in origins],
+                  [source.file if source else None for source in sources],
+                  [source.line if source else None for source in sources])  # fmt: skip
+
+
+@dataclass(frozen=True)
 class Loads:
     """The global loads of a kernel. `loads["requests"]` is a column, a number for each load; all are sums over its executions."""
 
-    program: Program
-    pcs: np.ndarray
-    deterministic: np.ndarray  # 1, or 0
-    counted: np.ndarray  # load_t, in the order of the pcs
+    places: Places
+    counted: np.ndarray  # load_t, in the order of the places
+
+    @property
+    def pcs(self) -> np.ndarray:
+        return self.places.pcs
+
+    @property
+    def deterministic(self) -> np.ndarray:
+        return self.places.deterministic
 
     def __getitem__(self, name: str) -> np.ndarray:
         if name in OUTCOMES:
@@ -41,10 +69,9 @@ class Loads:
 
     def table(self) -> dict[str, list[Any]]:
         """A row for each load, in the order of the program."""
-        lines = [self.program.lowered[pc].origin.source for pc in self.pcs.tolist()]
         return {
             "pc": self.pcs.tolist(),
-            "line": [line.line if line else None for line in lines],
+            "line": list(self.places.lines),
             "class": [CLASSES[one] for one in self.deterministic.tolist()],
             **{name: self[name].tolist() for name in SUMS},
         }
@@ -66,18 +93,12 @@ class Loads:
         """Another launch's of the same kernel added."""
         total = self.counted.copy()
         total.view(np.int64)[:] += other.counted.view(np.int64)
-        return Loads(self.program, self.pcs, self.deterministic, total)
+        return Loads(self.places, total)
 
 
-def loads_of(program: Program, counted: np.ndarray) -> Loads:
-    """What a machine counted of a program's loads."""
-    pcs = np.flatnonzero(program.load_classes >= 0)
-    return Loads(program, pcs, program.load_classes[pcs], counted[: len(pcs)])
-
-
-def none_of(program: Program) -> Loads:
+def none_of(places: Places) -> Loads:
     """A program's loads before any was executed."""
-    return loads_of(program, np.zeros(int((program.load_classes >= 0).sum()), load_t))
+    return Loads(places, np.zeros(len(places.pcs), load_t))
 
 
 @dataclass(frozen=True)
@@ -129,7 +150,7 @@ def added(loads: Iterable[Loads]) -> list[Loads]:
     """Launches of the same kernel added up, kernels in the order of their first launches."""
     found: dict[int, Loads] = {}
     for one in loads:
-        found[id(one.program)] = found[id(one.program)] + one if id(one.program) in found else one
+        found[id(one.places)] = found[id(one.places)] + one if id(one.places) in found else one
     return list(found.values())
 
 

@@ -11,7 +11,7 @@ from simtlab.policies.hook import hook
 
 MEMORY, IDLE = int(Activity.MEMORY), int(Activity.IDLE)
 parameters = {"idle": 16, "memory_low": 128, "memory_high": 384, "start": 0, "period": 2048}  # start: 0 is half of what fits
-limits = {"idle": (0, 1 << 20), "memory_low": (0, 1 << 20), "memory_high": (0, 1 << 20), "start": (0, 32)}
+limits = {"idle": (0, 1_000_000), "memory_low": (0, 1_000_000), "memory_high": (0, 1_000_000), "start": (0, 32)}
 state = np.dtype([
     *((name, "i8") for name in parameters),
     ("n", "i8"), ("seen_idle", "i8"), ("seen_memory", "i8"),
