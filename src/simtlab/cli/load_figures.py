@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 CLASSES = {"D": "deterministic", "N": "non-deterministic"}
 FAILURES = ("fail_tag", "fail_mshr", "fail_network")
-L1_CYCLES = {"hit": "hit", "hit_reserved": "hit reserved", "miss": "miss", "fail_tag": "failed, tag", "fail_mshr": "failed, MSHR",
-             "fail_network": "failed, network"}  # fmt: skip
+L1_CYCLES = {"hit": "hit", "hit_reserved": "hit reserved", "miss": "miss", "fail_tag": "reservation failure, tag",
+             "fail_mshr": "reservation failure, MSHR", "fail_network": "reservation failure, network"}  # fmt: skip
 PARTS = {"unloaded": "unloaded latency", "by_earlier": "waiting for earlier warps", "by_itself": "first to last request",
          "memory": "lost in network, L2, DRAM"}  # fmt: skip
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from simtlab.machine.blocks import CTA_BITS, MOST_CTAS
 from simtlab.machine.core.loads import load_t
+from simtlab.machine.cta_sharing import CTA_BITS, MOST_CTAS
 from simtlab.machine.request import L1Outcome, L2Answer
 from simtlab.program.program import Program
 
@@ -127,7 +127,7 @@ SHARED_FACTS = ["blocks", "accesses", "shared_blocks", "shared_accesses", "share
 
 
 def sharing(pairs: np.ndarray, left_out: int = 0) -> Sharing:
-    """From the accesses of every CTA to every block (`machine.blocks.pair_t`), in the order of blocks and CTAs."""
+    """From the accesses of every CTA to every block (`machine.cta_sharing.pair_t`), in the order of blocks and CTAs."""
     accesses = pairs["accesses"].sum(axis=1, dtype=np.int64)
     is_first = np.ones(len(pairs), bool)
     block, cta = pairs["key"] >> CTA_BITS, (pairs["key"] & MOST_CTAS).astype(np.int64)

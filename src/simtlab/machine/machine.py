@@ -10,7 +10,6 @@ import numpy as np
 from simtlab.errors import CycleLimit, Deadlock, Picklable
 from simtlab.execute.cta import look_for_cycles
 from simtlab.execute.state import FaultCode, Outcome, WarpStatus
-from simtlab.machine.blocks import Blocks
 from simtlab.machine.build import Records, build
 from simtlab.machine.clock import run as run_clock
 from simtlab.machine.config import MachineConfig
@@ -19,6 +18,7 @@ from simtlab.machine.core.inflight import FAR_FUTURE
 from simtlab.machine.core.instruction_buffer import advance
 from simtlab.machine.core.state import Stall
 from simtlab.machine.counters import Tally
+from simtlab.machine.cta_sharing import Blocks
 from simtlab.machine.energy import energy, of_policy
 from simtlab.machine.intervals import Intervals
 from simtlab.machine.kernels import Launch, Prepared, Programs, prepare

@@ -4,8 +4,8 @@ import numpy as np
 
 from simtlab.execute.state import launch_t, worker_t
 from simtlab.machine.bit_set import bit_set_t
-from simtlab.machine.blocks import blocks_t
 from simtlab.machine.core.shared_memory import bank_conflict_t
+from simtlab.machine.cta_sharing import blocks_t
 from simtlab.machine.fifo import fifo_t
 from simtlab.machine.hooks import hooks_t
 from simtlab.machine.limits import MAX_CORES, MAX_DATA_BYTES, MAX_L2_LINES, MAX_MSHRS, MAX_PORTS, MAX_SLICE_QUEUE

@@ -9,7 +9,7 @@ from simtlab.machine.network.network import NetworkKind
 WAITS = {
     "long": "for memory", "short": "for shared memory or the SFU", "constant": "for constants", "wait": "for a result",
     "barrier": "at a barrier", "membar": "at a fence", "resolving": "for a branch", "fetching": "for instructions",
-    "refused": "to fetch instructions", "draining": "for their stores", "paused": "for the CTA throttle",
+    "refused": "to fetch instructions", "draining": "for their stores",
 }  # fmt: skip
 SHOWN = 4  # addresses
 

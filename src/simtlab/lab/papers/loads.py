@@ -14,7 +14,7 @@ PROGRAMS = LINEAR + IMAGE + GRAPH
 MEANS = {"linear": LINEAR, "image": IMAGE, "graph": GRAPH, "all": PROGRAMS}
 CLASSES = {"D": "deterministic", "N": "non-deterministic"}
 SERVED = {"hit": "hit", "hit_reserved": "hit reserved", "miss": "miss"}
-FAILED = {"fail_tag": "failed by tag", "fail_mshr": "failed by MSHR", "fail_network": "failed by network"}
+FAILED = {"fail_tag": "reservation failure by tag", "fail_mshr": "… by MSHR", "fail_network": "… by network"}
 PARTS = {"unloaded": "unloaded latency", "by_earlier": "failures by earlier warps", "by_itself": "failures by this warp",
          "memory": "waste in memory partitions"}  # fmt: skip
 LOOKED_AT = ["BFS", "SSSP", "SPMV"]  # of Figure 6
@@ -313,7 +313,7 @@ STUDY = Study(
         Figure("fig2a", "Requests a warp", runs, fig2a, [Expected("SPMV, N", N, "SPMV", 6, "section VI, Fig. 2")]),
         Figure("fig2b", "Requests an active thread", runs, fig2b, [Expected("BFS, N", N, "BFS", 0.8, "section VI, Fig. 2")]),
         Figure("fig3a", "L1 cycles by outcome", runs, fig3a),
-        Figure("fig3b", "L1 cycles that took nothing", runs, fig3b, [
+        Figure("fig3b", "Reservation failures of the L1", runs, fig3b, [
             Expected("failures, mean, about", "all failures", "all", 0.7, FIG3),
             Expected("of them by tag, more than", "failures by tag", "all", 0.35, FIG3)]),
         Figure("fig4", "Idle units", runs, fig4, [

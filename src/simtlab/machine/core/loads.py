@@ -9,9 +9,9 @@ the data were (L1, L2, DRAM). What a load takes beyond that was lost in the netw
 import numpy as np
 
 from simtlab.compiled import compiled, reader_of
-from simtlab.machine.blocks import note
 from simtlab.machine.core.state import MAX_ACCESSES
 from simtlab.machine.core.timing import Memory
+from simtlab.machine.cta_sharing import note
 from simtlab.machine.request import L1Outcome, L2Answer, Level
 from simtlab.program.encode import MAX_INSTRUCTIONS
 
