@@ -20,7 +20,13 @@ class Core:
 
     def __init__(self, n: int, most: int = MOST) -> None:
         self.most, self.record = most, SimpleNamespace(n_activity=[0] * len(Activity))
+        self.record.samples, self.record.resident = 1, 1
         self.own = SimpleNamespace(**dict.fromkeys(dyncta.state.names, 0) | dyncta.parameters | {"n": n})
+
+    def begin(self) -> int:
+        """The limit as a launch begins."""
+        self.record.samples = 0
+        return self.after(2048, 0)
 
     def after(self, idle: int, memory: int) -> int:
         """The limit after a period with so many idle cycles and so many in which all warps waited for data."""
@@ -31,13 +37,26 @@ class Core:
 
 @pytest.mark.parametrize(("most", "begins_with"), [(8, 4), (5, 2), (2, 1), (1, 1)])
 def test_a_core_begins_with_half_of_what_fits(most, begins_with):
-    assert Core(0, most).after(2048, 0) == begins_with
+    assert Core(0, most).begin() == begins_with
 
 
-def test_another_beginning():
+@pytest.mark.parametrize(("start", "begins_with"), [(1, 1), (8, 8), (32, 8)])
+def test_another_beginning(start, begins_with):
     core = Core(0, 8)
-    core.own.start = 8
-    assert core.after(0, 0) == 8
+    core.own.start = start
+    assert core.begin() == begins_with
+
+
+def test_every_launch_begins_anew():
+    core = Core(1, 8)
+    assert core.begin() == 4
+
+
+def test_a_core_without_ctas_does_not_count_in_the_mean():
+    core = Core(2)
+    core.record.resident = 0
+    core.after(2048, 0)
+    assert (core.own.n, core.own.samples) == (3, 0)
 
 
 @pytest.mark.parametrize(
@@ -179,16 +198,39 @@ def test_a_kernel_that_computes_gets_all_its_ctas():
 
 
 def test_a_kernel_that_waits_for_memory_gets_fewer():
-    """With idle cycles left out of account: those in which warps wait for arithmetic are among them."""
+    """A chase in global memory: a CTA after the other is paused, down to one."""
     text = """
     extern "C" __global__ void k(const int *x, int *y, int n) {
         int i = (blockIdx.x * blockDim.x + threadIdx.x) / 32 * 4096 % n + threadIdx.x % 32, lane = threadIdx.x % 32;
         for (int k = 0; k < 60; k++) i = ((i - lane + x[i] + 32 * 1009) & (n - 1)) + lane;  // a line of a warp's own each time
         y[blockIdx.x * blockDim.x + threadIdx.x] = i;
     }"""
-    device = sl.Gpu("dyncta-30core", set={"core.cores": 3}, cta_throttle="dyncta,idle=2048")
+    device = sl.Gpu("dyncta-30core", set={"core.cores": 3}, cta_throttle="dyncta")
     n = 1 << 20
     run = device.compile(text)["k"](48, 128, [device.zeros(n, np.int32), device.zeros(48 * 128, np.int32), np.int32(n)])
     mean, _, lowered = limits_of(run)
     assert mean < 3
     assert lowered > 3
+
+
+UNEVEN = """
+extern "C" __global__ void k(float *y) {  // CTAs with an odd number have three times the work
+    float a = threadIdx.x, b = a + 1, c = a + 2, d = a + 3;
+    int rounds = blockIdx.x & 1 ? 300 : 100;
+    for (int k = 0; k < rounds; k++) { a = a * 0.5f + 1; b = b * 0.5f + 1; c = c * 0.5f + 1; d = d * 0.5f + 1; }
+    y[blockIdx.x * blockDim.x + threadIdx.x] = a + b + c + d;
+}
+"""
+
+
+def test_the_two_cores_of_fig_6():
+    """Eight CTAs on two cores. (a) All at once, four a core: core 1 is done long before core 2. (b) Two at a time: whoever is done
+    takes the next, both cores work to the end, and all are done sooner."""
+    runs = {}
+    for ctas in (4, 2):
+        device = gpu({"core.cores": 2, "core.max_ctas": 4}, cta_throttle=f"static,ctas={ctas}")
+        runs[ctas] = device.compile(UNEVEN)["k"](8, 256, [device.zeros(8 * 256)])
+    used = {ctas: run.timing.ratios["core_utilisation"] for ctas, run in runs.items()}
+    assert used[4] < 0.75
+    assert used[2] > 0.85
+    assert runs[2].cycles < 0.85 * runs[4].cycles

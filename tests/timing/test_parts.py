@@ -51,6 +51,66 @@ def test_a_pointer_chase_is_all_waiting_for_memory_and_a_chain_of_additions_is_i
     assert chain.counters["core_idle_cycles"] > 0.5 * chain.cycles  # one warp cannot fill the pipe: C_idle
 
 
+def test_a_core_that_never_had_a_cta_is_idle():
+    run = kernel(sl.Gpu("caps-gtx480"), loop("add.u32 %r1, %r1, 1;\n" * 8, 100))(1, 32, [np.uint64(0)] * 2)
+    assert 0 < run.counters["core_active_cycles"] <= run.cycles
+    assert run.counters["core_idle_cycles"] >= 14 * run.cycles
+    assert run.counters["core_used_cycles"] <= run.cycles
+
+
+def test_a_warp_is_active_time_for_as_long_as_it_goes_into_a_narrow_pipeline():
+    """A SIMD of 8 lanes: 16 warps that compute keep the core active, though a warp issues in one cycle of four."""
+    device = sl.Gpu("dyncta-30core", set={"core.cores": 1, "core.cores_per_cluster": 1})
+    run = kernel(device, loop("add.u32 %r1, %r1, 1;\n" * 8, 100))(1, 512, [np.uint64(0)] * 2)
+    assert run.timing.active_time > 0.95
+    assert run.stalls["issued"] < 0.26 * run.cycles
+    assert run.timing.dyncta_type == "C"
+
+
+def test_a_core_waits_for_memory_while_one_warp_does_and_another_computes():
+    """A chase beside a chain of additions: the cycles between two additions are no idle time while data is outstanding."""
+    device = gpu({"l1d.enabled": False, "core.detail": 1})
+    order = device.array(np.zeros(512, "u8"))
+    order[...] = order.address
+    chain = loop("add.u32 %r1, %r1, 1;\n" * 8, 200).replace("L", "M")
+    body = f"mov.u32 %r2, %tid.x;\nsetp.lt.u32 %p1, %r2, 32;\n@%p1 bra FIRST;\n{chain}ret;\nFIRST: {CHASE}"
+    run = kernel(device, body)(1, 64, [order, np.uint64(0)])
+    assert run.counters["core_memory_cycles"] > 5 * run.counters["core_idle_cycles"]
+
+
+def test_a_full_load_store_unit_is_waiting_for_memory():
+    """Loads of 32 lines each: most cycles go by with a load that the unit does not take."""
+    device = gpu()
+    x = device.zeros(1 << 20, np.int32)
+    body = ("ld.param.u64 %d1, [a];\nmov.u32 %r2, %tid.x;\nmul.wide.u32 %d2, %r2, 4096;\nadd.u64 %d1, %d1, %d2;\n"
+            + "".join(f"ld.global.u32 %r{k}, [%d1+{128 * k}];\n" for k in range(3, 23)))  # fmt: skip
+    run = kernel(device, body)(1, 256, [x, np.uint64(0)])
+    assert run.stalls["lg_throttle"] > 0.5 * run.cycles
+    assert run.counters["core_memory_cycles"] >= run.stalls["lg_throttle"]
+    assert run.counters["core_stalled_cycles"] < 0.01 * run.cycles
+
+
+def test_resident_and_running_ctas_are_counted_while_a_core_has_any():
+    """Eight CTAs on two cores, at most two at once."""
+    device = gpu({"core.cores": 2}, cta_throttle="static,ctas=2")
+    run = kernel(device, loop("add.u32 %r1, %r1, 1;\n" * 8, 100))(8, 32, [np.uint64(0)] * 2)
+    ratios = run.timing.ratios
+    assert 1.8 < ratios["resident_ctas"] <= 2
+    assert ratios["running_ctas"] == ratios["resident_ctas"]
+    assert ratios["core_utilisation"] > 0.9
+    assert ratios["l1_miss_rate"] is None  # it loads nothing
+
+
+def test_an_ideal_instruction_cache_never_misses():
+    """500 instructions in a row, more than the cache of 2 KB has."""
+    body = "add.u32 %r1, %r1, 1;\n" * 500
+    real, ideal = (kernel(gpu({"l1i.ideal": flag}), body)(1, 32, [np.uint64(0)] * 2) for flag in (False, True))
+    assert real.counters["l1i_misses"] > 20
+    assert ideal.counters["l1i_misses"] == 0
+    assert ideal.stalls["no_instruction"] < 0.1 * real.stalls["no_instruction"]
+    assert ideal.counters["l1i_hits"] == real.counters["l1i_hits"]
+
+
 @pytest.mark.parametrize("kind", ["mesh", "ideal"])
 def test_other_networks_give_the_same_results(kind):
     mesh = {"network.mesh_width": 6, "network.mesh_height": 5} if kind == "mesh" else {}
@@ -73,7 +133,8 @@ def test_dynctas_larger_machines_have_a_mesh(preset):
 
 
 @pytest.mark.parametrize("changes", [{}, {"network.kind": "mesh", "network.mesh_width": 6, "network.mesh_height": 5},
-                                     {"network.kind": "ideal"}, {"issue.replay": True}, {"l1d.reread": True}])  # fmt: skip
+                                     {"network.kind": "ideal"}, {"issue.replay": True}, {"l1d.reread": True},
+                                     {"core.simd_width": 8, "core.detail": 1, "l1i.ideal": True}])  # fmt: skip
 def test_jumping_changes_nothing_whatever_the_parts(changes):
     jumping, walking = (sl.Gpu("caps-gtx480", set=changes) for _ in range(2))
     walking.machine.records.gpu[0].jump = 0

@@ -114,6 +114,8 @@ class Timing:
     # As JSON ----------------------------------------------------------------------------------------------------------
 
     def as_json(self) -> dict[str, Any]:
+        from simtlab.machine.ratios import RATIOS, dyncta_type
+
         return {
             **self.choice.as_json(),
             "cycles": self.cycles,
@@ -129,6 +131,8 @@ class Timing:
             "stalls_by_scheduler": list(self._stalls_by_scheduler()),
             "stalls_by_line": list(self._stalls_by_line()),
             "utilisation": self.utilisation,
+            "ratios": {name: ratio.of(self.counters) for name, ratio in RATIOS.items()} if self.runs else {},
+            "dyncta_type": dyncta_type(self.counters) if self.runs else None,
             "energy_joules": self.energy,
             "mean_watts": ratio(self.joules, self.seconds),
             "counters": self._counters_explained(),
@@ -200,10 +204,19 @@ class Timing:
                 yield "divided", f"{of}{parts}"
         warps = ratio(self.counters["occupied_warp_cycles"], self.cycles * self.config.core.cores)
         yield "resident warps", f"{warps:.3g} of {self.config.core.max_warps} a core on average"
+        yield "core time", self._core_time()
         if self.mean_load_latency is not None:
             yield "load latency", f"{self.mean_load_latency:,.0f} cycles on average"
         at_work = [f"{part.replace('_', ' ')} {share:.1%}" for part, share in self.utilisation.items() if share >= SMALLEST_SHARE]
         yield "at work", ", ".join(at_work) or "nothing"
+
+    def _core_time(self) -> str:
+        """What the cores did, as DYNCTA looks at it."""
+        from simtlab.machine.ratios import RATIOS, dyncta_type
+
+        words = {"active_time": "active", "memory_waiting_time": "waiting for memory", "stall_time": "stalled", "idle_time": "idle"}
+        parts = [f"{word} {RATIOS[name].of(self.counters) or 0.0:.1%}" for name, word in words.items()]
+        return f"{', '.join(parts)}: Type-{dyncta_type(self.counters)} of DYNCTA"
 
     def _cache_rows(self) -> Iterator[list[str]]:
         for name, hit_counter, joined_counter, miss_counter in CACHES:

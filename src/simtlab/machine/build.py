@@ -126,6 +126,7 @@ def _configure_core(core: Any, number: int, config: MachineConfig) -> None:
     core.fetches = max(1, issue.fetch_width // config.core.sub_cores)
     core.decode_width = min(issue.decode_width, issue.instruction_buffer_entries)
     core.l1_ports = config.l1d.ports
+    core.ideal_fetch = config.l1i.ideal
     core.most_instruction_misses, core.most_texture_misses = config.l1i.mshr_entries, config.l1t.mshr_entries
     core.scoreboard_entries = issue.scoreboard_entries if issue.scoreboard == "coon" else 0
     core.branch_cycles = issue.branch_resolve_cycles

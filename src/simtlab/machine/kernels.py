@@ -10,7 +10,7 @@ from simtlab.execute.grid import aligned_bytes
 from simtlab.execute.state import window_t
 from simtlab.machine.build import Records
 from simtlab.machine.config import MachineConfig
-from simtlab.machine.core.state import N_STALLS, Stall
+from simtlab.machine.core.state import N_STALLS, Activity, Stall
 from simtlab.machine.core.timing import timing_table
 from simtlab.machine.load_figures import Loads, Places, none_of, places_of
 from simtlab.machine.memory.l1 import forget_first_level
@@ -170,5 +170,5 @@ def _empty(cores: Any, config: MachineConfig, l1_bytes: int, shared_bytes: int) 
     cores["l1d"]["ways"] = l1_bytes // (config.l1d.line_bytes * config.l1d.sets)  # more memory, more ways
     forget_first_level(cores)
     cores["prefetches"]["count"], cores["replays"] = 0, 0
-    cores["next_sample"], cores["quiet"] = FAR_FUTURE, 0
-    cores["cause"], cores["cause_place"] = Stall.EMPTY, 0
+    cores["next_sample"], cores["samples"], cores["quiet"] = FAR_FUTURE, 0, 0
+    cores["cause"], cores["cause_place"], cores["activity"] = Stall.EMPTY, 0, Activity.IDLE

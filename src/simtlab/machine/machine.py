@@ -24,6 +24,7 @@ from simtlab.machine.intervals import Intervals
 from simtlab.machine.kernels import Launch, Prepared, Programs, prepare
 from simtlab.machine.load_figures import Loads, Sharing, sharing
 from simtlab.machine.occupancy import Occupancy, occupancy
+from simtlab.machine.ratios import RATIOS, dyncta_type
 from simtlab.machine.state import MAX_KERNELS
 from simtlab.machine.utilisation import utilisation
 from simtlab.machine.who_waits import who_waits
@@ -65,10 +66,18 @@ class TimedRun:
 
     @property
     def active_time(self) -> float:
-        """RACT of DYNCTA: the share of core cycles in which a core issued."""
-        kinds = ("active", "memory", "idle", "stalled")
-        cycles = sum(self.counters[f"core_{kind}_cycles"] for kind in kinds)
-        return self.counters["core_active_cycles"] / cycles if cycles else 0.0
+        """RACT of DYNCTA: the share of core cycles in which a warp went into a core's pipeline."""
+        return RATIOS["active_time"].of(self.counters) or 0.0
+
+    @property
+    def ratios(self) -> dict[str, float | None]:
+        """Shares of time, means and rates, see machine/ratios.py; None where nothing was counted."""
+        return {name: ratio.of(self.counters) for name, ratio in RATIOS.items()}
+
+    @property
+    def dyncta_type(self) -> str | None:
+        """C, M or X by the rules of DYNCTA."""
+        return dyncta_type(self.counters)
 
     @property
     def latency(self) -> dict[str, float]:

@@ -17,7 +17,8 @@ Kind = Literal["bars", "stacked", "lines"]
 class Chart:
     """Values by series and by group: a mechanism's bars, program by program; or a line's points, step by step.
 
-    `means` are names of more groups, each the mean over some of the others: {"mean": PROGRAMS}.
+    `means` are names of more groups, each the mean over some of the others: {"mean": PROGRAMS}; `geometric` are those that are
+    geometric whatever `mean` says.
     """
 
     groups: Sequence[str]
@@ -26,6 +27,7 @@ class Chart:
     kind: Kind = "bars"
     group_label: str = ""
     means: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    geometric: Mapping[str, Sequence[str]] = field(default_factory=dict)
     mean: Literal["geometric", "arithmetic"] = "arithmetic"
     base: float | None = None  # a line across: what 1.0 stands for in normalised values
     form: str = ".3g"  # how a value is written
@@ -34,8 +36,9 @@ class Chart:
 
     def value(self, series: str, group: str) -> Number:
         """One value, or one mean; None where there is none."""
-        if group in self.means:
-            return self._mean([self.value(series, member) for member in self.means[group]])
+        for groups, kind in ((self.means, self.mean), (self.geometric, "geometric")):
+            if group in groups:
+                return mean([self.value(series, member) for member in groups[group]], kind)
         return self.series[series][list(self.groups).index(group)]
 
     def problem(self) -> str:
@@ -45,7 +48,8 @@ class Chart:
                 return f"the series '{name}' has {len(values)} values for {len(self.groups)} groups"
         if not self.series or not self.groups:
             return "the chart has no series or no groups"
-        strangers = [member for members in self.means.values() for member in members if member not in self.all_groups()]
+        members = [member for groups in (self.means, self.geometric) for those in groups.values() for member in those]
+        strangers = [member for member in members if member not in self.all_groups()]
         if strangers:
             return f"a mean is over '{strangers[0]}', which is no group; the groups are {', '.join(self.groups)}"
         if self.kind not in get_args(Kind):
@@ -54,7 +58,7 @@ class Chart:
 
     def all_groups(self) -> list[str]:
         """Groups and means."""
-        return [*self.groups, *self.means]
+        return [*self.groups, *self.means, *self.geometric]
 
     def values(self, series: str) -> list[Number]:
         """A series over all groups, means at the end."""
@@ -63,20 +67,26 @@ class Chart:
     def written(self, value: Number) -> str:
         return "–" if value is None else format(value, self.form)
 
-    def _mean(self, values: Sequence[Number]) -> Number:
-        """Over the values there are; none where one is missing, for a mean over the rest would be of something else."""
-        if not values or any(value is None for value in values):
-            return None
-        numbers = [value for value in values if value is not None]
-        if self.mean == "arithmetic":
-            return sum(numbers) / len(numbers)
-        return exp(sum(map(log, numbers)) / len(numbers)) if min(numbers) > 0 else None
-
     def as_json(self) -> dict[str, Any]:
         values = {name: self.values(name) for name in self.series}
         notes = {"notes": dict(self.notes), "notes_label": self.notes_label} if self.notes else {}
-        return {"kind": self.kind, "label": self.label, "groups": self.all_groups(), "means": list(self.means), "values": values,
-                **notes}  # fmt: skip
+        means = [*self.means, *self.geometric]
+        return {"kind": self.kind, "label": self.label, "groups": self.all_groups(), "means": means, "values": values, **notes}
+
+
+def mean(values: Sequence[Number], kind: str) -> Number:
+    """Over the values there are; none where one is missing, for a mean over the rest would be of something else."""
+    if not values or any(value is None for value in values):
+        return None
+    numbers = [value for value in values if value is not None]
+    if kind == "arithmetic":
+        return sum(numbers) / len(numbers)
+    return exp(sum(map(log, numbers)) / len(numbers)) if min(numbers) > 0 else None
+
+
+def over(above: Number, below: Number) -> Number:
+    """A quotient, where there is one."""
+    return above / below if above is not None and below else None
 
 
 Choice = str | Callable[[Result], Any]  # a name as `simtlab results --where` has it, or a function of the result
@@ -97,7 +107,7 @@ def _of(result: Result, choice: Choice) -> Any:
 def normalised(series: Mapping[str, Sequence[Number]], to: str) -> dict[str, list[Number]]:
     """Every series as a multiple of one of them, group by group."""
     return {
-        name: [a / b if a is not None and b else None for a, b in zip(values, series[to], strict=True)]
+        name: [over(a, b) for a, b in zip(values, series[to], strict=True)]
         for name, values in series.items()
     }
 

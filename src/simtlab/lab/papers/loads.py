@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from simtlab.lab.paper.charts import Chart, Number, normalised, tabulate
+from simtlab.lab.paper.charts import Chart, Number, normalised, over, tabulate
 from simtlab.lab.paper.study import Expected, Figure, Setting, Study
 from simtlab.lab.store.result import Result
 from simtlab.lab.sweep.sweep import Sweep
@@ -30,10 +30,6 @@ def runs(setting: Setting) -> list[Sweep]:
 def by_program(found: Sequence[Result], value: Callable[[Result], Number]) -> list[Number]:
     values = {str(result.value("workload")): value(result) for result in found}
     return [values.get(name) for name in PROGRAMS]
-
-
-def over(a: float, b: float) -> Number:
-    return a / b if b else None
 
 
 def summed(result: Result, columns: Sequence[str], classes: str = "DN") -> int:

@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
+import numpy as np
+
 from simtlab.lab.errors import StoreError
 from simtlab.lab.record import unpack
 from simtlab.lab.store.store import Store
 from simtlab.machine.hooks import SLOTS
+from simtlab.machine.ratios import CORE_CYCLES, RATIOS, dyncta_type
 
 
 @dataclass(frozen=True)
@@ -52,8 +55,17 @@ class Result:
                 return unpack(data)
         raise StoreError(f"the result {self.key} has no table '{name}'")
 
+    def over_time(self, name: str) -> tuple[list[int], list[float]]:
+        """The cycle at which each interval of the run ended, and what a counter gained in it, or what a ratio was."""
+        table = {column: np.array(values) for column, values in self.table("intervals").items()}
+        if name not in RATIOS and name not in table:
+            raise StoreError(f"nothing is known of '{name}' over time; there are counters ({', '.join(table)}) and "
+                             f"ratios ({', '.join(RATIOS)})")  # fmt: skip
+        return table["cycle"].tolist(), (RATIOS[name].of(table) if name in RATIOS else table[name]).tolist()
+
     def value(self, name: str) -> Any:
-        """Anything of the result by its name: a column, a policy, a machine's key, a counter; None if it has no such thing."""
+        """Anything of the result by its name: a column, a policy, a machine's key, a counter, a ratio of counters; None if it has
+        no such thing."""
         if name in self.plain:
             return self.plain[name]
         if name in self.policies:
@@ -63,6 +75,10 @@ class Result:
         slot, _, parameter = name.partition(".")
         if slot in self.policies and parameter in self.policies[slot]["parameters"]:
             return self.policies[slot]["parameters"][parameter]
+        if name in RATIOS:
+            return RATIOS[name].of(self.counters) if set(RATIOS[name].below + RATIOS[name].above) <= set(self.counters) else None
+        if name == "dyncta_type":
+            return dyncta_type(self.counters) if set(CORE_CYCLES) <= set(self.counters) else None
         for group in (self.sources, self.machine, self.counters, self.inputs["parameters"], self.inputs["files"]):
             if name in group:
                 return group[name]
@@ -72,4 +88,5 @@ class Result:
         """Everything `value` knows."""
         parameters = [f"{slot}.{name}" for slot, policy in self.policies.items() for name in policy["parameters"]]
         inputs = [*self.inputs["parameters"], *self.inputs["files"]]
-        return [*self.plain, "seed", *self.policies, *parameters, *self.sources, *self.machine, *self.counters, *inputs]
+        choices = ["seed", *self.policies, *parameters]
+        return [*self.plain, *RATIOS, "dyncta_type", *choices, *self.sources, *self.machine, *self.counters, *inputs]

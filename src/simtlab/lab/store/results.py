@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from simtlab.lab.errors import StoreError, StudyError
+from simtlab.lab.machines import read_slot
 from simtlab.lab.record import Record
 from simtlab.lab.store.conditions import Condition, Filter, parse_condition
 from simtlab.lab.store.reader import COLUMNS, Reader, latest_by_choices
@@ -106,6 +107,18 @@ class Results:
         """Units and meanings of the counters."""
         with Store(self.store, write=False) as store:
             return store.meanings()
+
+    def best(self, slot: str) -> dict[str, str]:
+        """For each workload, the policy of a slot with which it took the fewest cycles, as it is chosen: "static,ctas=2".
+
+        All else should be the same in these results. Of policies that took equally long it is the first by the alphabet.
+        """
+        slot = read_slot(slot)
+        found: dict[str, tuple[int, str]] = {}
+        for result in self:
+            name, this = str(result.value("workload")), (int(result.value("cycles")), str(result.value(slot)))
+            found[name] = min(found.get(name, this), this)
+        return {name: policy for name, (_, policy) in found.items()}
 
     def to_pandas(self) -> pd.DataFrame:
         """A row for each result: what was chosen, what was counted. A key that some results changed is a column of all."""

@@ -53,6 +53,8 @@ class Cache:
 class InstructionCache(Cache):
     """The instruction cache. What it has, it gives in the cycle of the fetch."""
 
+    ideal: bool = flag("every fetch finds its instructions: there is no such cache", default=False)
+
 
 @dataclass(frozen=True, kw_only=True)
 class ConstantCache(Cache):

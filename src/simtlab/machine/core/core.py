@@ -14,7 +14,16 @@ from simtlab.machine.core.issue import issue
 from simtlab.machine.core.ldst import answered, is_stuck, line_came, serve
 from simtlab.machine.core.loads import answer_came
 from simtlab.machine.core.operand_collector import read_operands
-from simtlab.machine.core.stall import DISPATCH, HELD_BACK, ISSUED, MATH_PIPE_THROTTLE, MIO_THROTTLE, REPLAY, count_cause
+from simtlab.machine.core.stall import (
+    DISPATCH,
+    HELD_BACK,
+    ISSUED,
+    MATH_PIPE_THROTTLE,
+    MIO_THROTTLE,
+    REPLAY,
+    count_cause,
+    repeat_activity,
+)
 from simtlab.machine.core.texture_unit import serve_textures, texels_came
 from simtlab.machine.fifo import front, pop
 from simtlab.machine.memory.constant_cache import fill_constant
@@ -48,7 +57,7 @@ def tick(gpu, core, requests):
         core.judged = gpu.cycle
         fetch(gpu, core, requests)
     core.ticked = gpu.cycle
-    core.occupied_warp_cycles += count_bits(core.occupied)
+    count_residents(core, 1)
     fall_asleep(gpu, core)
 
 
@@ -61,8 +70,17 @@ def account_for_sleep(core, cycle):
     if core.ldst_blocked != NONE:
         core.l1_fail[core.ldst_blocked] += slept
         core.ops[front(core.ldst_queue)].failed[core.ldst_blocked - 1] += slept
-    core.occupied_warp_cycles += slept * count_bits(core.occupied)
+    count_residents(core, slept)
     core.ticked = cycle - 1
+
+
+@compiled
+def count_residents(core, cycles):
+    """The CTAs and warps that a core had for some cycles."""
+    core.occupied_warp_cycles += cycles * count_bits(core.occupied)
+    core.resident_cta_cycles += cycles * core.resident
+    core.running_cta_cycles += cycles * min(core.resident, core.cta_limit)
+    core.used_cycles += cycles * (core.resident > 0)
 
 
 @compiled
@@ -71,10 +89,10 @@ def repeat_causes(core, cycle):
     cycles = cycle - core.judged
     if cycles <= 0:
         return
+    repeat_activity(core, core.judged + 1, cycles)
     core.judged = cycle
     for scheduler in range(core.schedulers):
         count_cause(core, scheduler, cycles)
-    core.n_activity[core.activity] += cycles
 
 
 @compiled
@@ -123,6 +141,7 @@ def sample(gpu, core):
     allowed = call_hook(
         gpu.hooks.cta_throttle_sample, core.address, core.own_cta_throttle, np.uint64(core.most_ctas), gpu.cycle
     )
+    core.samples += 1
     if allowed != core.cta_limit:
         core.cta_limit = allowed
         core.moved = gpu.cycle

@@ -42,8 +42,10 @@ def fetch(gpu, core, requests):
 def fetch_for(gpu, core, requests, w):
     """Read the cache line of the warp's next instruction: decoded instructions on a hit, a request on a miss."""
     slot = core.slots[w]
-    kernel = gpu.kernel[slot.kernel]
-    address = kernel.code_base + slot.head * INSTRUCTION_BYTES
+    address = gpu.kernel[slot.kernel].code_base + slot.head * INSTRUCTION_BYTES
+    if core.ideal_fetch:
+        decode(gpu, core, w, address)
+        return
     cache = core.l1i
     way = probe(cache, address)
     if way != NO_WAY and cache.line[way].pending == 0:
@@ -52,12 +54,7 @@ def fetch_for(gpu, core, requests, w):
             lock(cache, way, -1)
             slot.asked_line = NO_WAY
             core.refused = np.uint64(0)  # the line can make room for another
-        core.l1i_hits += core.detail > 1  # one loop: every instruction reads the cache when it is issued
-        core.moved = gpu.cycle
-        left_in_line = (cache.line_bytes - (address & (cache.line_bytes - 1))) // INSTRUCTION_BYTES
-        width = left_in_line if core.detail == 1 else core.decode_width  # one loop has no buffer to fill
-        slot.buffered = min(width, left_in_line, kernel.instructions - slot.head)
-        look_at_head(core, w)
+        decode(gpu, core, w, address)
         return
     core.moved = gpu.cycle
     if way == NO_WAY:
@@ -67,6 +64,18 @@ def fetch_for(gpu, core, requests, w):
             return
         ask(gpu, core, requests, w, way, address)
     core.fetching = np.uint64(core.fetching | bit_of(w))
+
+
+@compiled
+def decode(gpu, core, w, address):
+    """The instructions of a line from an address on, as many as are decoded at once, go into the warp's buffer."""
+    slot, line_bytes = core.slots[w], core.l1i.line_bytes
+    core.moved = gpu.cycle
+    core.l1i_hits += core.detail > 1  # one loop: every instruction reads the cache when it is issued
+    left_in_line = (line_bytes - (address & (line_bytes - 1))) // INSTRUCTION_BYTES
+    width = left_in_line if core.detail == 1 else core.decode_width  # one loop has no buffer to fill
+    slot.buffered = min(width, left_in_line, gpu.kernel[slot.kernel].instructions - slot.head)
+    look_at_head(core, w)
 
 
 @compiled

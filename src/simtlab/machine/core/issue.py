@@ -59,7 +59,7 @@ def issue(gpu, core):
         if w != NO_WARP and cause != ISSUED:
             core.cause_place[scheduler] = core.slots[w].pc_counts + core.slots[w].head * PC_BYTES
         count_cause(core, scheduler, 1)
-    count_activity(core)
+    count_activity(core, gpu.cycle)
 
 
 @compiled

@@ -110,22 +110,37 @@ def count_cause(core, scheduler, cycles):
 
 
 @compiled
-def count_activity(core):
-    """What the core as a whole did (DYNCTA, section IV): it issued, waits for memory, has nothing to do, or is stalled."""
+def count_activity(core, cycle):
+    """What the core as a whole did (DYNCTA, section IV): it issued, waits for memory, has nothing to do, or is stalled.
+
+    A warp that issues takes the front of the pipeline for `issue_cycles`: all of them are active time.
+    """
     core.activity = activity(core)
-    core.n_activity[core.activity] += 1
+    if core.activity == ACTIVE:
+        core.active_until = cycle + core.issue_cycles
+    core.n_activity[ACTIVE if cycle < core.active_until else core.activity] += 1
+
+
+@compiled
+def repeat_activity(core, first, cycles):
+    """What it did in cycles in which nothing changed, from the first of them on."""
+    active = min(max(core.active_until - first, 0), cycles)
+    core.n_activity[ACTIVE] += active
+    core.n_activity[core.activity] += cycles - active
 
 
 @compiled
 def activity(core):
-    stalled = False
+    """Memory is waited for while data is outstanding that some warp needs, whatever the other warps do that cannot issue: so does
+    GPGPU-Sim 2.1.2b, which DYNCTA was measured on, tell W0_Mem from W0_Idle. And while the load/store unit takes no more."""
+    stalled, waits = False, False
     for scheduler in range(core.schedulers):
         cause = core.cause[scheduler]
         if cause == ISSUED:
             return ACTIVE
-        stalled = stalled or cause in (MATH_PIPE_THROTTLE, LG_THROTTLE, MIO_THROTTLE, TEX_THROTTLE, DISPATCH, REPLAY)
+        waits = waits or cause == LG_THROTTLE
+        stalled = stalled or cause in (MATH_PIPE_THROTTLE, MIO_THROTTLE, TEX_THROTTLE, DISPATCH, REPLAY)
     if stalled:
         return STALLED
-    if core.occupied != 0 and np.uint64(core.occupied & ~(core.long | core.constant | core.membar | core.draining)) == 0:
-        return MEMORY
-    return IDLE
+    waits = waits or core.occupied & (core.long | core.constant | core.membar) != 0
+    return MEMORY if waits else IDLE

@@ -87,9 +87,9 @@ class Activity(IntEnum):
     """What a core as a whole did in a cycle, as DYNCTA (section IV) looks at it."""
 
     ACTIVE = 0  # a warp issued
-    MEMORY = 1  # all its warps wait for data: C_mem
-    IDLE = 2  # nothing to issue though no pipeline is stalled: C_idle
-    STALLED = 3  # a warp is ready and a pipeline takes nothing
+    MEMORY = 1  # no warp can issue, and some wait for data, or for the load/store unit to take their access: C_mem
+    IDLE = 2  # no warp can issue, no pipeline is stalled, and none waits for data: C_idle
+    STALLED = 3  # a warp is ready, and its pipeline, other than that to memory, takes nothing
 
 
 class Pending(IntEnum):
@@ -251,7 +251,8 @@ core_t = record_t(
         ("cause", "i8", (MAX_SCHEDULERS,)),  # what each scheduler did in the last cycle, and for which instruction
         ("cause_place", "i8", (MAX_SCHEDULERS,)),  # host address of that instruction's row of counts, or 0
         ("replays", "i8", (MAX_SCHEDULERS,)),  # passes that want an issue slot
-        ("activity", "i8"),  # of the last cycle
+        ("activity", "i8"),  # of the last cycle, issue of earlier ones apart
+        ("active_until", "i8"),  # the cycle in which the warp issued last has gone in
         ("ages", "i8"),
         # sets of warp slots
         ("occupied", "u8"),
@@ -298,6 +299,9 @@ core_t = record_t(
         ("operands_written", "i8"),
         ("unit_busy", "i8", (N_UNITS,)),
         ("occupied_warp_cycles", "i8"),
+        ("resident_cta_cycles", "i8"),
+        ("running_cta_cycles", "i8"),
+        ("used_cycles", "i8"),
         ("n_activity", "i8", (4,)),
         ("n_replays", "i8"),
         ("dual_issued", "i8"),
@@ -361,6 +365,7 @@ core_t = record_t(
         ("mshr_constant", mshr_t),
         ("instruction_misses", "i8"),  # lines on their way, and how many may be
         ("most_instruction_misses", "i8"),
+        ("ideal_fetch", "i8"),
         ("texture_misses", "i8"),
         ("most_texture_misses", "i8"),
         # CTAs, and what of the core is not taken
@@ -369,6 +374,7 @@ core_t = record_t(
         ("cta_limit", "i8"),  # how many may run: the throttle's word
         ("sample_period", "i8"),
         ("next_sample", "i8"),
+        ("samples", "i8"),  # of this launch: 0 as it begins
         ("resident", "i8"),
         ("registers_left", "i8"),
         ("shared_left", "i8"),

@@ -18,8 +18,8 @@ state = np.dtype([
     ("samples", "i8"), ("limits", "i8"), ("raised", "i8"), ("lowered", "i8"),
 ])  # fmt: skip
 counters = {
-    "samples": ("samples", "Times that a core looked at its counts."),
-    "limits": ("CTAs", "The limit that a core had after each of them, summed: over `samples`, its mean."),
+    "samples": ("samples", "Times that a core with CTAs looked at its counts."),
+    "limits": ("CTAs", "The limit that it had after each of them, summed: over `samples`, its mean."),
     "raised": ("samples", "Times that the limit went up by one."),
     "lowered": ("samples", "Times that the limit went down by one."),
 }
@@ -29,8 +29,8 @@ counters = {
 def sample(core, own, most, cycle):
     idle, memory = core.n_activity[IDLE] - own.seen_idle, core.n_activity[MEMORY] - own.seen_memory
     own.seen_idle, own.seen_memory = core.n_activity[IDLE], core.n_activity[MEMORY]
-    if own.n == 0:
-        own.n = own.start if own.start > 0 else max(1, np.int64(most) // 2)
+    if core.samples == 0:  # a launch begins
+        own.n = min(own.start, np.int64(most)) if own.start > 0 else max(1, np.int64(most) // 2)
     elif idle >= own.idle or memory < own.memory_low:
         if own.n < np.int64(most):
             own.n += 1
@@ -38,6 +38,7 @@ def sample(core, own, most, cycle):
     elif memory >= own.memory_high and own.n > 1:
         own.n -= 1
         own.lowered += 1
-    own.samples += 1
-    own.limits += own.n
+    if core.resident > 0:
+        own.samples += 1
+        own.limits += own.n
     return own.n
