@@ -19,7 +19,8 @@ MAY_IMPORT = {
     "host": {"machine", "policies", "execute", "program", "isa", "frontend"},
     "workloads": {"host", "frontend"},
     "lab": {"workloads", "host", "machine", "policies", "program"},
-    "cli": {"lab", "workloads", "host", "machine", "policies", "execute", "program", "isa", "frontend"},
+    "runtime": {"host", "machine", "execute", "program"},
+    "cli": {"runtime", "lab", "workloads", "host", "machine", "policies", "execute", "program", "isa", "frontend"},
 }
 MOST_LINES, MOST_FUNCTION_LINES = 400, 60
 

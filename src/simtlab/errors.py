@@ -49,8 +49,18 @@ class LaunchError(SimtlabError):
     """A launch that cannot start: wrong arguments, a block too large, a resource that does not fit."""
 
 
+class OutOfMemory(LaunchError):
+    """Device memory has no room for what is asked for."""
+
+
+class TooLarge(LaunchError):
+    """A cooperative launch whose CTAs are not all on the cores at once."""
+
+
 class DeviceFault(SimtlabError):
-    """A kernel stopped by what it did: a bad access, a trap, a failed assertion, a stack overflow."""
+    """A kernel stopped by what it did: a bad access, a trap, a failed assertion, a stack overflow. `kind` is what it was."""
+
+    kind = "outside"
 
 
 class Deadlock(SimtlabError):

@@ -140,3 +140,21 @@ def test_exports_that_cannot_be_are_refused(filled, tmp_path):
     assert "there is no folder" in refused(2, "results", "--store", filled, "--export", tmp_path / "no" / "out.csv")
     with pytest.raises(StoreError, match="there is no store"):
         list(sl.results(tmp_path / "none.sqlite"))
+
+
+def test_the_best_policy_of_a_slot_is_read_back_as_a_choice(store):
+    with Store(store) as opened:
+        rows = (("a", "MM", "lrr", 90), ("b", "MM", "gto", 80), ("c", "BFS", "lrr", 50), ("d", "BFS", "gto", 50))
+        for key, workload, scheduler, cycles in rows:
+            counters = {"cycles": cycles, "instructions": 1}
+            opened.add(record(key, inputs=INPUTS, workload=workload, policies=policies(scheduler), counters=counters))
+    assert sl.results(store).best("warp_scheduler") == {"MM": "gto", "BFS": "gto"}
+    assert sl.results(store).best("warp-scheduler")["MM"] == "gto"
+    with pytest.raises(StudyError, match="there is no slot 'scheduler'"):
+        sl.results(store).best("scheduler")
+
+
+def test_a_ratio_of_counters_that_a_result_has_not_is_nothing(filled):
+    result = sl.results(filled).one("aa11")
+    assert result.value("active_time") is None
+    assert result.value("dyncta_type") is None

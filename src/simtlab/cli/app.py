@@ -136,6 +136,38 @@ def run(
     answer(work, json)
 
 
+@app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})
+def exec(
+    command: Annotated[list[str], typer.Argument(metavar="PROGRAM [ARGUMENT]...", help="A program made by `simtlab nvcc`.")],
+    gpu: Gpus = None,
+    set: Changes = None,
+    policy: Policies = None,
+    threads: Annotated[int | None, typer.Option(metavar="N", help="Host threads to run on; every core if left out.")] = None,
+    max_cycles: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Stop a timed launch after so many cycles and say who waits for whom.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Run a whole CUDA application, unmodified, without a GPU. Its exit status is simtlab's."""
+    from simtlab.cli.applications import execute
+    from simtlab.lab.machines import Host, choose
+
+    answer(lambda: execute(command, choose(gpu, set or [], policy or []), Host(threads, max_cycles), json), json)
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []})
+def nvcc(context: typer.Context) -> None:
+    """Compile a whole CUDA application with NVIDIA's nvcc, for `simtlab exec`; all options are nvcc's own."""
+    from simtlab.cli.answer import fail
+    from simtlab.errors import SimtlabError
+    from simtlab.runtime.nvcc import compile_program
+
+    try:
+        raise typer.Exit(compile_program(context.args))
+    except SimtlabError as error:
+        fail(error, None)
+
+
 @app.command()
 def sweep(
     file: Annotated[Path, typer.Argument(help="A .toml study: workloads, size, gpu, [policies], [set]; every list is an axis.")],

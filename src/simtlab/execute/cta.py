@@ -110,6 +110,7 @@ def start_warp(launch, cta, warp, w):
     context.warpid, context.nwarpid = w, cta.n_warps
     context.smid, context.nsmid = cta.number % launch.n_cores, launch.n_cores
     context.dynamic_smem_size, context.total_smem_size = launch.dynamic_shared, launch.shared_bytes
+    context.envreg1, context.envreg2 = launch.workspace >> 32, launch.workspace & 0xFFFFFFFF
     number, grid, block = cta.number, launch.grid, launch.block
     context.ctaid_x = number % grid[0]
     context.ctaid_y = number // grid[0] % grid[1]

@@ -14,7 +14,6 @@ import numpy as np
 
 from simtlab.execute.cta import run_ctas
 from simtlab.execute.state import FaultCode, Outcome, cta_t, field_offset, launch_t, warp_t, window_t, worker_t
-from simtlab.program.action import Action, Service, Space
 from simtlab.program.context import fill_lanes
 from simtlab.program.program import Program
 
@@ -46,45 +45,23 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)  # its threads stay in the parent
 
 
-def ctas_communicate(program: Program) -> bool:
-    """Whether CTAs may see each other's work: then only one order of running them gives the same bytes each time.
-
-    Atomics in global memory, volatile and ordered accesses, and the device heap are the ways to communicate.
-    """
-    ordered = {"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"}
-    for instruction in program.lowered:
-        private = instruction.space in (Space.SHARED, Space.LOCAL)
-        if instruction.action == Action.ATOMIC and not private:
-            return True
-        plain = instruction.action in (Action.LOAD, Action.STORE)
-        if plain and not private and ordered & set(instruction.origin.modifiers):
-            return True
-        if instruction.action == Action.SERVICE and instruction.values[0] in (Service.MALLOC, Service.FREE):
-            return True
-    return False
-
-
 class Slot:
     """Room for one CTA at a time: its record and the memory behind it."""
 
     def __init__(self, launch: np.ndarray):
         self.record = np.zeros(1, cta_t).view(np.recarray)
         shape = launch[0]
-        warps = int(-(-shape.threads // 32))
-        self.registers = aligned_bytes(warps * int(shape.register_bytes))
-        self.shared = aligned_bytes(max(int(shape.shared_bytes), 8) + 8)
-        self.local = aligned_bytes(32 * warps * int(shape.local_bytes) + 8)
-        cta = self.record[0]
-        cta.registers, cta.local = self.registers.ctypes.data, self.local.ctypes.data
-        cta.shared_window.host = self.shared.ctypes.data
-        cta.shared_window.length = shape.shared_bytes
-        base = self.record.ctypes.data
-        cta.shared_window_address = base + field_offset(cta_t, "shared_window")
-        for w in range(warps):
-            warp = cta.warps[w]
-            address = base + field_offset(cta_t, "warps") + w * warp_t.itemsize
-            warp.context_address = address + field_offset(warp_t, "context")
-            warp.local_window_address = address + field_offset(warp_t, "local_window")
+        warps = int(-(-shape["threads"] // 32))
+        self.registers = aligned_bytes(warps * int(shape["register_bytes"]))
+        self.shared = aligned_bytes(max(int(shape["shared_bytes"]), 8) + 8)
+        self.local = aligned_bytes(32 * warps * int(shape["local_bytes"]) + 8)
+        cta, base = self.record[0], self.record.ctypes.data
+        cta["registers"], cta["local"] = self.registers.ctypes.data, self.local.ctypes.data
+        cta["shared_window"]["host"], cta["shared_window"]["length"] = self.shared.ctypes.data, shape["shared_bytes"]
+        cta["shared_window_address"] = base + field_offset(cta_t, "shared_window")
+        places = base + field_offset(cta_t, "warps") + warp_t.itemsize * np.arange(warps)
+        cta["warps"]["context_address"][:warps] = places + field_offset(warp_t, "context")
+        cta["warps"]["local_window_address"][:warps] = places + field_offset(warp_t, "local_window")
         fill_lanes(self.record["warps"][:, :warps]["context"])
         self.stalled_at = NEVER
 
@@ -119,12 +96,15 @@ class GridRun:
     def run(self, threads: int) -> None:
         """Run the whole grid. Afterwards `faults` and `stuck` say what went wrong, if anything."""
         shape = self.launch[0]
-        shape.one_by_one = ctas_communicate(self.program)
+        one_by_one = shape["one_by_one"] = self.program.ctas_communicate
         tasks: list[Callable[[], None]] = [self._one_by_one]
-        if not shape.one_by_one:
-            tasks = [self._independently] * min(threads, int(shape.n_ctas))
-        self._run_all(_pool(max(threads, 1)), tasks)
-        if not shape.one_by_one:
+        if not one_by_one:
+            tasks = [self._independently] * min(threads, int(shape["n_ctas"]))
+        if len(tasks) == 1 and threading.current_thread() is not threading.main_thread():
+            tasks[0]()  # nobody presses Ctrl-C here
+        else:
+            self._run_all(_pool(max(threads, 1)), tasks)
+        if not one_by_one:
             self._keep_first_trouble()
 
     def _keep_first_trouble(self) -> None:

@@ -29,7 +29,9 @@ def explain_fault(gpu: Gpu, program: Program, run: GridRun, services: Services) 
     warp = slot.cta.warps[int(fault.fault_warp)]
     place = f"kernel '{program.readable_name}', {block_and_thread(warp, int(fault.fault_lane))}, at {program.where(pc)}"
     problem = services.failures.get(int(slot.cta.number)) or _problem(gpu, program, slot, worker)
-    return DeviceFault(f"{problem} in {place}")
+    error = DeviceFault(f"{problem} in {place}")
+    error.kind = "assertion" if int(slot.cta.number) in services.failures else FaultCode(int(fault.fault)).name.lower()
+    return error
 
 
 def block_and_thread(warp: np.record, lane: int) -> str:

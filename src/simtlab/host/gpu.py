@@ -51,6 +51,7 @@ class Gpu:
     A timed launch stops with `CycleLimit` after `max_cycles` (without: it goes on), and with `Deadlock` when for `stuck_cycles`
     (2,000,000) nothing has come any further. With `check_policies` simtlab's own policies are checked as those from other files
     always are: indices, loops, writes to the machine.
+    With `memory_in_file` device memory is a file, `gpu.memory.file`, that other processes can map.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Gpu:
         max_cycles: int | None = None,
         stuck_cycles: int | None = None,
         check_policies: bool = False,
+        memory_in_file: bool = False,
         **policies: Any,
     ):
         self.machine = None
@@ -83,7 +85,7 @@ class Gpu:
         self.threads = usual_threads() if threads is None else threads
         if self.threads < 1:
             raise SimtlabError(f"threads is {threads}; at least one is needed")
-        self.memory = DeviceMemory(memory_bytes)
+        self.memory = DeviceMemory(memory_bytes, memory_in_file)
         self.textures = Textures(self.memory)
         if not 0 <= stack_bytes <= MAX_STACK_BYTES:
             raise SimtlabError(f"stack_bytes is {stack_bytes}; it must lie between 0 and {MAX_STACK_BYTES}")
@@ -91,6 +93,7 @@ class Gpu:
         if printf_bytes < 0:
             raise SimtlabError(f"printf_bytes is {printf_bytes}; it must not be negative")
         self.printf_bytes = printf_bytes
+        self.prints = True  # whether what kernels print goes to stdout, and not only to the launch's `printed`
         self.push_order = read_push_order(push_order)
         self._streams = 0
         self.waiting: list[Waiting] = []  # launches in streams that have not run yet

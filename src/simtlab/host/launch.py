@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simtlab.errors import LaunchError, SimtlabError
-from simtlab.execute.grid import CLOCK_KHZ, N_CORES, GridRun, aligned_bytes, new_launch
+from simtlab.errors import LaunchError, SimtlabError, TooLarge
+from simtlab.execute.grid import (
+    CLOCK_KHZ,
+    MAX_RESIDENT_CTAS,
+    MAX_RESIDENT_THREADS,
+    N_CORES,
+    GridRun,
+    aligned_bytes,
+    new_launch,
+)
 from simtlab.host.arguments import pack
 from simtlab.host.faults import explain_deadlock, explain_fault
 from simtlab.host.services import Services
@@ -24,6 +33,7 @@ MAX_THREADS = 1024
 MAX_BLOCK = (1024, 1024, 64)
 MAX_GRID = (2**31 - 1, 65535, 65535)
 MAX_SHARED_BYTES = 227 * 1024  # what one CTA can have on the largest machine
+WORKSPACE_BYTES = 256  # where the CTAs of a cooperative launch meet: a word for each barrier of theirs
 RECURSIVE_WINDOW_BYTES = 256 * 1024  # registers of a warp whose calls have no deepest chain
 
 
@@ -90,6 +100,7 @@ def launch(
     arguments: Sequence[Any],
     shared: int,
     stream: Stream | None = None,
+    cooperative: bool = False,
 ) -> Run:
     """Run a kernel to its end; on a machine and in a stream, put it in line for `gpu.synchronize()`."""
     grid, block = triple(grid, "grid", MAX_GRID), triple(block, "block", MAX_BLOCK)
@@ -97,8 +108,28 @@ def launch(
     if stream is not None and stream.gpu is not gpu:
         raise LaunchError(f"kernel '{program.readable_name}' is on one GPU and its stream on another")
     with gpu.memory.lock:
-        parameters = pack(program, arguments, gpu.memory)
+        return launch_packed(gpu, program, grid, block, pack(program, arguments, gpu.memory), shared, stream, cooperative)
+
+
+def launch_packed(
+    gpu: Gpu,
+    program: Program,
+    grid: tuple[int, int, int],
+    block: tuple[int, int, int],
+    parameters: np.ndarray,
+    shared: int,
+    stream: Stream | None = None,
+    cooperative: bool = False,
+) -> Run:
+    """Run a kernel whose parameters are bytes already; of what is given, only a cooperative grid is checked."""
+    if cooperative:
+        check_cooperative(gpu, program, grid, block, shared)
+    with gpu.memory.lock:
         record, kept, buffers = prepare(gpu, program, grid, block, shared, parameters)
+        if cooperative:
+            workspace = gpu.memory.allocate(WORKSPACE_BYTES, f"workspace of {program.readable_name}", zeros=True)
+            record[0]["workspace"] = workspace.start
+            kept.append(workspace)
         run = Run(program.name, grid, block, 0, in_stream=stream is not None and gpu.machine is not None)
         waiting = Waiting(run, program, record, Services(gpu, program, record), kept, buffers, stream)
         if gpu.machine is None:
@@ -125,7 +156,7 @@ class Waiting:
     def end(self, gpu: Gpu) -> None:
         for allocation in self.kept:
             gpu.memory.free(allocation.start)
-        self.run.printed = self.services.printed.show(self.program.readable_name)
+        self.run.printed = self.services.printed.show(self.program.readable_name, gpu.prints)
 
 
 def run_functionally(gpu: Gpu, waiting: Waiting) -> None:
@@ -163,7 +194,7 @@ def check(program: Program, block: tuple[int, int, int], shared: int) -> None:
     required = directives.get("reqntid")
     if required and tuple((*required, 1, 1)[:3]) != block:
         raise LaunchError(f"kernel '{program.readable_name}' requires blocks of {required}, not {block}")
-    limit = int(np.prod(directives.get("maxntid", (MAX_THREADS,)), dtype=np.int64))
+    limit = prod(directives.get("maxntid", (MAX_THREADS,)))
     if threads > limit:
         raise LaunchError(f"kernel '{program.readable_name}' allows at most {limit} threads a block, not {threads}")
     if shared < 0:
@@ -173,6 +204,27 @@ def check(program: Program, block: tuple[int, int, int], shared: int) -> None:
         parts = f"{program.static_shared_bytes} static and {shared} dynamic"
         raise LaunchError(f"kernel '{program.readable_name}' needs {total} bytes of shared memory ({parts}); "
                           f"at most {MAX_SHARED_BYTES} are possible")  # fmt: skip
+
+
+def resident_ctas(gpu: Gpu, program: Program, threads: int, shared: int) -> int:
+    """How many CTAs of a kernel fit on a core; without a machine, as many as threads and shared memory of the largest allow."""
+    shared_bytes = program.static_shared_bytes + shared
+    if gpu.machine is None:
+        return min(MAX_RESIDENT_CTAS, MAX_RESIDENT_THREADS // (-(-threads // 32) * 32), MAX_SHARED_BYTES // max(shared_bytes, 1))
+    from simtlab.machine.occupancy import occupancy
+
+    return occupancy(gpu.machine.config, program, threads, shared_bytes).ctas
+
+
+def check_cooperative(
+    gpu: Gpu, program: Program, grid: tuple[int, int, int], block: tuple[int, int, int], shared: int
+) -> None:
+    """All CTAs of a cooperative launch must be on the cores at once: they wait for one another."""
+    cores = gpu.machine.config.core.cores if gpu.machine else N_CORES
+    most = cores * resident_ctas(gpu, program, prod(block), shared)
+    if prod(grid) > most:
+        raise TooLarge(f"a cooperative launch of kernel '{program.readable_name}' has {prod(grid)} CTAs; at most {most} are on the "
+                       "cores at once")  # fmt: skip
 
 
 def prepare(
@@ -192,20 +244,21 @@ def prepare(
     if program.takes_parameter_address:
         allocation = gpu.memory.allocate(len(parameters), f"parameters of {program.readable_name}", writable=False)
         gpu.memory.bytes(allocation.start, len(parameters))[:] = parameters
-        row.parameter_address = allocation.start
+        row["parameter_address"] = allocation.start
         kept.append(allocation)
     textures = gpu.textures.table()
-    row.code_address = program.code.ctypes.data
-    row.targets, row.entries, row.n_entries = program.targets.ctypes.data, program.entries.ctypes.data, len(program.entries)
-    row.textures, row.n_textures = textures.ctypes.data, len(textures)
-    row.arena = gpu.memory.arena.ctypes.data
-    row.grid, row.block = grid, block
-    row.threads, row.n_ctas = int(np.prod(block)), int(np.prod(np.array(grid, np.int64)))
-    row.n_cores, row.clock_khz = N_CORES, CLOCK_KHZ
-    row.push_order = gpu.push_order
+    row["code_address"] = program.code.ctypes.data
+    row["targets"], row["entries"] = program.targets.ctypes.data, program.entries.ctypes.data
+    row["n_entries"] = len(program.entries)
+    row["textures"], row["n_textures"] = textures.ctypes.data, len(textures)
+    row["arena"] = gpu.memory.arena.ctypes.data
+    row["grid"], row["block"] = grid, block
+    row["threads"], row["n_ctas"] = prod(block), prod(grid)
+    row["n_cores"], row["clock_khz"] = N_CORES, CLOCK_KHZ
+    row["push_order"] = gpu.push_order
     depth = program.depth
-    row.register_bytes = max(RECURSIVE_WINDOW_BYTES if depth.recursive else 0, depth.window_bytes)
-    row.local_bytes = depth.local_bytes + (gpu.stack_bytes if depth.recursive else 0)
-    row.shared_bytes, row.dynamic_shared = program.static_shared_bytes + shared, shared
-    row.parameters = buffer.ctypes.data
+    row["register_bytes"] = max(RECURSIVE_WINDOW_BYTES if depth.recursive else 0, depth.window_bytes)
+    row["local_bytes"] = depth.local_bytes + (gpu.stack_bytes if depth.recursive else 0)
+    row["shared_bytes"], row["dynamic_shared"] = program.static_shared_bytes + shared, shared
+    row["parameters"] = buffer.ctypes.data
     return record, kept, (buffer, textures)

@@ -1,6 +1,7 @@
 """Device memory: one address space in a lazily committed arena, and the allocations every access is checked against."""
 
 import mmap
+import os
 import threading
 from bisect import bisect_right, insort
 from collections.abc import Callable
@@ -8,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simtlab.errors import LaunchError, SimtlabError
+from simtlab.errors import LaunchError, OutOfMemory, SimtlabError
 from simtlab.execute.memory import HEAP_BASE
 from simtlab.execute.state import allocation_t
 
@@ -46,11 +47,16 @@ class DeviceMemory:
     threads can use one GPU. What a running kernel asks for needs no lock, as the launch has it.
     """
 
-    def __init__(self, size: int = DEFAULT_BYTES):
+    def __init__(self, size: int = DEFAULT_BYTES, in_file: bool = False):
         self.size = size
+        self.file: int | None = None  # what other processes can map, if asked for
         private = getattr(mmap, "MAP_PRIVATE", 2) | getattr(mmap, "MAP_ANONYMOUS", 0x20)
         try:
-            self._map = mmap.mmap(-1, size, flags=private | getattr(mmap, "MAP_NORESERVE", 0))
+            if in_file:
+                self.file = os.memfd_create("simtlab")
+                os.ftruncate(self.file, size)
+            flags = mmap.MAP_SHARED if in_file else private
+            self._map = mmap.mmap(self.file or -1, size, flags=flags | getattr(mmap, "MAP_NORESERVE", 0))
         except (OSError, ValueError) as error:
             raise SimtlabError(f"cannot reserve {size >> 20} MiB of address space for device memory: {error}") from None
         self.arena = np.frombuffer(self._map, np.uint8)
@@ -68,7 +74,7 @@ class DeviceMemory:
         start = self._gap(size)
         if start + size > HEAP_BASE + self.size:
             used = sum(a.size for a in self._allocations.values())
-            raise LaunchError(f"out of device memory: {size} bytes wanted, {used} of {self.size} in use")
+            raise OutOfMemory(f"out of device memory: {size} bytes wanted, {used} of {self.size} in use")
         allocation = Allocation(start, size, label, writable)
         insort(self._starts, start)
         self._allocations[start] = allocation
@@ -101,7 +107,7 @@ class DeviceMemory:
         first = -(-(start - HEAP_BASE) // page) * page
         length = (allocation.end - HEAP_BASE) // page * page - first
         if length > 0 and hasattr(self._map, "madvise") and hasattr(mmap, "MADV_DONTNEED"):
-            self._map.madvise(mmap.MADV_DONTNEED, first, length)
+            self._map.madvise(mmap.MADV_DONTNEED if self.file is None else mmap.MADV_REMOVE, first, length)
 
     def bytes(self, start: int, size: int) -> np.ndarray:
         """The arena's bytes at a device address, without copying."""

@@ -182,14 +182,18 @@ class Kernel:
         *more: Any,
         shared: int = 0,
         stream: Stream | None = None,
+        cooperative: bool = False,
     ) -> Run:
-        """Launch it. In a stream of a GPU with a machine it waits for `gpu.synchronize()`, to run beside other streams."""
+        """Launch it. In a stream of a GPU with a machine it waits for `gpu.synchronize()`, to run beside other streams.
+
+        A `cooperative` launch has all its CTAs on the cores at once, so that they can wait for one another (`grid.sync()`).
+        """
         if more or not isinstance(arguments, Sequence) or isinstance(arguments, str | bytes):
             raise LaunchError(
                 f"the arguments of kernel '{readable_name(self.name)}' are one list, shared and stream are named: "
                 "kernel(grid, block, [x, y, n], shared=0)"
             )
-        return launch(self.module.gpu, self.program, grid, block, arguments, shared, stream)
+        return launch(self.module.gpu, self.program, grid, block, arguments, shared, stream, cooperative)
 
     def __repr__(self) -> str:
         return f"Kernel({self.name!r}, registers={self.registers}, shared_bytes={self.shared_bytes})"

@@ -41,10 +41,10 @@ class Printed:
         self._shrink()
         return "".join(self._parts[cta][0] for cta in sorted(self._parts))
 
-    def show(self, kernel: str) -> str:
-        """Print it, and give it."""
+    def show(self, kernel: str, aloud: bool = True) -> str:
+        """Print it, if so wanted, and give it."""
         text = self.text()
-        if text:
+        if text and aloud:
             sys.stdout.write(text)
             sys.stdout.flush()
         if self.lost:

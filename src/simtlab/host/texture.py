@@ -29,7 +29,7 @@ AXES = {"1d": 1, "2d": 2, "3d": 3, "a1d": 1, "a2d": 2, "cube": 2}  # that coordi
 class Image:
     """Texels in device memory: what a texture or a surface shows to a kernel."""
 
-    def __init__(self, memory: DeviceMemory, array: DeviceArray, geometry: str, channels: int | None):
+    def __init__(self, memory: DeviceMemory, array: DeviceArray, geometry: str, channels: int | None, pitch: int = 0):
         self.array, self.geometry, self._memory = array, geometry, memory
         self.channels = 1 if channels is None else channels
         self.allocation = memory.find(array.address)
@@ -39,6 +39,7 @@ class Image:
         self.width = shape[-1]
         self.height = 1 if geometry in ("1d", "a1d") else shape[-2]
         self.depth = int(np.prod(shape, dtype=np.int64)) // (self.width * self.height)
+        self.pitch = pitch or self.width * self.channels * array.dtype.itemsize  # bytes from row to row
 
     def row(self, role: Role) -> np.ndarray:
         """The image's row of the table the executor reads; it says nothing if the memory has been freed."""
@@ -50,7 +51,7 @@ class Image:
         row["geometry"] = GEOMETRIES.index(self.geometry)
         row["host"] = self._memory.arena.ctypes.data + self.array.address - HEAP_BASE
         row["width"], row["height"], row["depth"] = self.width, self.height, self.depth
-        row["pitch"] = self.width * self.channels * size
+        row["pitch"] = self.pitch
         row["slice"] = row["pitch"] * self.height
         row["channels"], row["component_bytes"] = self.channels, size
         row["format"] = FORMATS[self.array.dtype.name]
@@ -155,6 +156,14 @@ class Textures:
         if not isinstance(item, Texture | Surface):
             raise SimtlabError(f"a reference can be bound to a texture or a surface, not to a {type(item).__name__}")
         self._objects[handle - HANDLE_BASE] = item
+
+    def release(self, handle: int) -> bool:
+        """Let a handle stand for nothing again; whether it stood for something."""
+        at = handle - HANDLE_BASE
+        there = 0 <= at < len(self._objects) and self._objects[at] is not None
+        if there:
+            self._objects[at] = None
+        return there
 
     def describe_access(self, row: np.void, warp: np.record, lane: int) -> str:
         """Where a lane's surface access goes, in words; `row` is the instruction's, and its handle is good."""

@@ -18,11 +18,13 @@ POLICY_EXAMPLES = "for example warp_scheduler=gto, warp_scheduler=two-level,acti
 
 @dataclass(frozen=True)
 class Host:
-    """What changes nothing that is computed or counted: host threads, where a timed launch is given up, checks of policies."""
+    """What changes nothing that is computed or counted: host threads, where a timed launch is given up, checks of policies,
+    whether other processes can map device memory."""
 
     threads: int | None = None
     max_cycles: int | None = None
     check_policies: bool = False
+    memory_in_file: bool = False
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class MachineChoice:
         from simtlab.host.gpu import Gpu
 
         if self.gpu is None:
-            return Gpu(threads=host.threads)
+            return Gpu(threads=host.threads, memory_in_file=host.memory_in_file)
         try:
             policies: dict[str, Any] = dict(self.policies)
             return Gpu(self.gpu, set=self.changes, **vars(host), **policies)

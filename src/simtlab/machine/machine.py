@@ -184,7 +184,7 @@ class Machine:
 
     def _run_grids(self, launches: Sequence[Launch], progress: Callable | None) -> bool:
         """Stretch after stretch until all is done; in between, what needs the host. False if the limit of cycles comes first."""
-        cycle = first = self._cycle()
+        cycle = first = self.cycle
         seen = Progress(-1, -1, [], cycle)
         last = cycle + self.max_cycles if self.max_cycles is not None else int(FAR_FUTURE)
         while cycle < last:
@@ -193,7 +193,7 @@ class Machine:
                 begin = perf_counter()
                 outcome = self._run_clock(min(cycle + self._part, end))
                 self._part = next_part(self._part, perf_counter() - begin)
-                cycle = self._cycle()
+                cycle = self.cycle
                 if progress is not None:
                     progress(cycle - first)
             if outcome == Outcome.DONE:
@@ -213,7 +213,8 @@ class Machine:
         raise_if_any(self._trouble[0], self.policies)
         return Outcome(outcome)
 
-    def _cycle(self) -> int:
+    @property
+    def cycle(self) -> int:
         """The core cycle the machine has come to."""
         return int(self._plain.gpu["cycle"][0])
 
@@ -240,7 +241,7 @@ class Machine:
 
     def _look_for_progress(self, launches: Sequence[Launch], seen: Progress) -> Progress:
         """Stop a run that can never end: warps that all repeat themselves, or a machine in which nothing moves."""
-        gpu, cycle, kernels = self.records.gpu[0], self._cycle(), range(len(launches))
+        gpu, cycle, kernels = self.records.gpu[0], self.cycle, range(len(launches))
         changes = sum(int(gpu.kernel[k].worker.changes) for k in kernels)
         finished = sum(int(gpu.kernel[k].finished_ctas) for k in kernels)
         if (changes, finished) != (seen.changes, seen.finished):
@@ -259,7 +260,7 @@ class Machine:
 
     def _counted(self) -> np.ndarray:
         """All counters, up to and including this cycle."""
-        close_accounts(self._plain.cores, self._cycle())
+        close_accounts(self._plain.cores, self.cycle)
         return self._tally.read()
 
     @property
@@ -269,8 +270,8 @@ class Machine:
 
     def intervals(self) -> dict[str, np.ndarray]:
         """What was counted in each interval since the machine was built: its last cycle, and a column for each counter."""
-        close_accounts(self._plain.cores, self._cycle())
-        ends, gains = self._intervals.table(self._cycle())
+        close_accounts(self._plain.cores, self.cycle)
+        ends, gains = self._intervals.table(self.cycle)
         return {"cycle": ends} | self._tally.named(gains)
 
     def sharing(self) -> Sharing:

@@ -8,6 +8,7 @@ _XYZ = ("x", "y", "z")
 _UNIFORM_WORDS = (
     *(f"{name}_{axis}" for name in ("ntid", "ctaid", "nctaid") for axis in _XYZ),
     "warpid", "nwarpid", "smid", "nsmid", "dynamic_smem_size", "total_smem_size", "zero", "one",
+    "envreg1", "envreg2",  # the workspace of a cooperative launch, its address's high and low word, as NVIDIA's driver has it
 )  # fmt: skip
 _VARYING = ("tid_x", "tid_y", "tid_z", "laneid", *(f"lanemask_{name}" for name in ("eq", "lt", "le", "gt", "ge")))
 

@@ -12,6 +12,7 @@ from simtlab.frontend.cubin import RegisterCounts
 from simtlab.frontend.mangled import readable_name
 from simtlab.isa.build import provide
 from simtlab.isa.shape import Shape
+from simtlab.program.communication import may_communicate
 from simtlab.program.encode import MAX_INSTRUCTIONS, encode
 from simtlab.program.frame import place_in_order, shared_layout
 from simtlab.program.function import Depth, FunctionCode, depth_of, lower_function
@@ -53,6 +54,11 @@ class Program:
     def readable_name(self) -> str:
         """Its name for a message: `scale<float>` of `_Z5scaleIfEvPT_`."""
         return readable_name(self.name)
+
+    @cached_property
+    def ctas_communicate(self) -> bool:
+        """Whether its CTAs may see each other's work."""
+        return may_communicate(self.lowered)
 
     @property
     def code(self) -> np.ndarray:

@@ -113,7 +113,10 @@ class Results:
 
         All else should be the same in these results. Of policies that took equally long it is the first by the alphabet.
         """
-        slot = read_slot(slot)
+        try:
+            slot = read_slot(slot)
+        except ValueError as problem:
+            raise StudyError(str(problem)) from None
         found: dict[str, tuple[int, str]] = {}
         for result in self:
             name, this = str(result.value("workload")), (int(result.value("cycles")), str(result.value(slot)))

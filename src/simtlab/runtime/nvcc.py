@@ -1,0 +1,74 @@
+"""NVIDIA's compiler for whole programs, found on this machine or as wheels, and called so that simtlab can run what it makes."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from simtlab.errors import SimtlabError
+from simtlab.runtime.library_file import library_folder
+
+OLDEST = 75  # the first architecture that CUDA 13 compiles for
+HEADER = Path(__file__).parent / "compatible.h"
+OF_AN_ARCHITECTURE = ("-arch", "--gpu-architecture", "-code", "--gpu-code", "-gencode", "--generate-code", "-cudart", "--cudart")
+GET_IT = "install a CUDA toolkit, or `pip install 'simtlab[nvcc]'`"
+
+
+def compile_program(given: Sequence[str]) -> int:
+    """Call nvcc with its own options, changed where need be. Gives its exit code."""
+    nvcc = find_nvcc()
+    if shutil.which("g++") is None and not any(option.startswith(("-ccbin", "--compiler-bindir")) for option in given):
+        raise SimtlabError("nvcc needs a C++ compiler for the host's part of a program: install g++, or name one with -ccbin")
+    command = [nvcc, *options_for(given, cuda_version(nvcc))]
+    return subprocess.run(command).returncode
+
+
+def find_nvcc() -> str:
+    """$NVCC, the one on the PATH, in a toolkit, or of the wheels."""
+    toolkits = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"]
+    candidates = [shutil.which("nvcc"), *(str(Path(folder) / "bin" / "nvcc") for folder in toolkits if folder)]
+    nvidia = find_spec("nvidia")
+    if nvidia is not None:
+        folders = [Path(folder) for folder in nvidia.submodule_search_locations or ()]
+        candidates += [str(path) for folder in folders for path in folder.glob("cu*/bin/nvcc")]
+    for candidate in candidates:
+        if candidate and os.access(candidate, os.X_OK):
+            return candidate
+    raise SimtlabError(f"there is no nvcc on this machine, which compiles whole CUDA programs: {GET_IT}")
+
+
+def cuda_version(nvcc: str) -> int:
+    """Its major version."""
+    told = subprocess.run([nvcc, "--version"], capture_output=True, text=True).stdout
+    found = re.search(r"release (\d+)\.", told)
+    if found is None:
+        raise SimtlabError(f"{nvcc} --version does not say which CUDA it is of; {GET_IT}")
+    return int(found[1])
+
+
+def options_for(given: Sequence[str], cuda: int) -> list[str]:
+    """PTX in the binary and not packed, the runtime shared, simtlab's library for the linker, a header for older programs."""
+    kept, architectures, named = [], [OLDEST], False
+    for option in given:
+        if named:  # the value of an option before it
+            architectures += numbers_in(option)
+            named = False
+        elif option in OF_AN_ARCHITECTURE:
+            named = True
+        elif option.partition("=")[0] in OF_AN_ARCHITECTURE or re.match(r"-arch=|-gencode", option):
+            architectures += numbers_in(option)
+        else:
+            kept.append(option)
+    folder = library_folder(min(cuda, 13))
+    return [f"-arch=compute_{max(architectures)}", "--cudart=shared", "-no-compress", "-lineinfo", f"-L{folder}",
+            *(["-include", str(HEADER)] if cuda >= 12 else []), *kept]  # fmt: skip
+
+
+def numbers_in(option: str) -> list[int]:
+    """Architectures that an option names, such as 90 of `sm_90a`."""
+    return [int(number) for number in re.findall(r"(?:sm|compute)_(\d+)", option)]

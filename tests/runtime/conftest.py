@@ -1,0 +1,39 @@
+"""Programs for tests of whole applications: compiled by nvcc where there are kernels, by the C compiler where there are none."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from simtlab.errors import SimtlabError
+from simtlab.runtime.library_file import library_folder
+from simtlab.runtime.nvcc import find_nvcc
+
+APPS = Path(__file__).parent.parent / "apps"
+
+
+def why_no_nvcc() -> str:
+    """Empty if applications can be compiled here."""
+    try:
+        find_nvcc()
+    except SimtlabError as problem:
+        return str(problem)
+    return "" if shutil.which("g++") else "there is no g++ here, which nvcc needs"
+
+
+needs_nvcc = pytest.mark.skipif(bool(why_no_nvcc()), reason=why_no_nvcc() or "there is one")
+
+
+@pytest.fixture
+def in_c(tmp_path):
+    """Compiles a C program without kernels against simtlab's library."""
+
+    def build(text: str) -> Path:
+        source, program = tmp_path / "program.c", tmp_path / "program"
+        source.write_text(text)
+        command = ["cc", "-o", str(program), str(source), f"-L{library_folder()}", "-lcudart"]
+        subprocess.run(command, check=True, capture_output=True)
+        return program
+
+    return build

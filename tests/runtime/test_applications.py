@@ -1,0 +1,164 @@
+"""Whole applications: those in tests/apps print what they print on an H200; what goes wrong ends clearly."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from simtlab.cli.applications import execute
+from simtlab.errors import SimtlabError
+from simtlab.lab.machines import Host, MachineChoice
+from tests.runtime.conftest import APPS, needs_nvcc
+
+RECORDED = Path(__file__).parent.parent / "data" / "apps"
+SIMTLAB = [sys.executable, "-c", "from simtlab.cli import main; main()"]
+TIMED = ["vector_add", "histogram", "cooperative_scan", "image_textures"]
+
+
+def exec_command(*arguments: object, **more) -> subprocess.CompletedProcess:
+    return subprocess.run([*SIMTLAB, "exec", *map(str, arguments)], capture_output=True, text=True, timeout=300, **more)
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory):
+    """Compiles an application of tests/apps, once a session."""
+    folder, made = tmp_path_factory.mktemp("apps"), {}
+
+    def build(name: str) -> Path:
+        if name not in made:
+            source = APPS / f"{name}.cu"
+            first = source.read_text().split("\n", 1)[0]
+            flags = first.removeprefix("// flags:").split() if first.startswith("// flags:") else []
+            subprocess.run([*SIMTLAB, "nvcc", "-O2", str(source), "-o", str(folder / name), *flags], check=True, timeout=300)
+            made[name] = folder / name
+        return made[name]
+
+    return build
+
+
+@needs_nvcc
+@pytest.mark.parametrize("name", sorted(path.stem for path in APPS.glob("*.cu")))
+def test_an_application_prints_what_it_prints_on_an_h200(name, built, capfd):
+    answer = execute([str(built(name))], MachineChoice(), Host(), False)
+    assert answer.status == 0
+    assert capfd.readouterr().out == (RECORDED / f"{name}.txt").read_text()
+    assert answer.launches
+
+
+@needs_nvcc
+@pytest.mark.parametrize("name", TIMED)
+def test_an_application_on_a_machine(name, built, capfd):
+    answer = execute([str(built(name))], MachineChoice("caps-gtx480"), Host(), False)
+    assert answer.status == 0
+    assert capfd.readouterr().out == (RECORDED / f"{name}.txt").read_text()
+    found = answer.as_json()
+    assert found["cycles"] == sum(launch["cycles"] for launch in found["launches"]) > 0
+
+
+@needs_nvcc
+def test_the_command_line(built):
+    """The application's output is stdout's; the table of its kernels, or with --json its output, is stderr's."""
+    done = exec_command(built("vector_add"))
+    assert done.stdout == (RECORDED / "vector_add.txt").read_text()
+    assert done.stderr.split("\n")[0].split() == ["kernel", "launches", "warp", "instructions"]
+    as_json = exec_command("--json", built("vector_add"))
+    assert json.loads(as_json.stdout)["exit"] == 0
+    assert as_json.stderr == done.stdout
+
+
+HEAD = """
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int cudaMalloc(void **, size_t); int cudaFree(void *); int cudaMemcpy(void *, const void *, size_t, int);
+int cudaGetLastError(void); int cudaGraphCreate(void **, unsigned); int cudaDeviceSynchronize(void);
+"""
+
+
+def test_an_exit_status_and_arguments_go_through(in_c):
+    program = in_c(HEAD + "int main(int n, char **a) { printf(\"%s %s\\n\", a[1], a[2]); return atoi(a[2]); }")
+    done = exec_command(program, "--gpu", "7")
+    assert (done.returncode, done.stdout) == (7, "--gpu 7\n")
+
+
+def test_a_crash_is_told_and_leaves_nothing_behind(in_c):
+    program = in_c(HEAD + "int main() { void *p; cudaMalloc(&p, 8); raise(SIGSEGV); }")
+    done = exec_command(program)
+    assert done.returncode == 128 + signal.SIGSEGV
+    assert "was ended by SIGSEGV" in done.stderr
+
+
+def test_copies_out_of_bounds_and_double_frees_are_errors(in_c):
+    program = in_c(HEAD + """int main() {
+        char *p, h[64]; cudaMalloc((void **)&p, 32);
+        printf("%d %d %d ", cudaMemcpy(p, h, 32, 1), cudaMemcpy(p, h, 33, 1), cudaMemcpy(h, p + 8, 25, 2));
+        printf("%d %d %d %d %d\\n", cudaGetLastError(), cudaGetLastError(), cudaFree(p + 8), cudaFree(p), cudaFree(p)); }""")
+    done = exec_command(program)
+    assert done.stdout in ("0 1 1 1 0 1 0 1\n",)
+
+
+def test_a_forked_child_has_no_device(in_c):
+    program = in_c(HEAD + """int main() {
+        void *p; int status; cudaMalloc(&p, 8);
+        if (fork() == 0) _exit(cudaMalloc(&p, 8));
+        wait(&status); printf("%d %d\\n", WEXITSTATUS(status), cudaMalloc(&p, 8)); }""")
+    assert exec_command(program).stdout == "3 0\n"
+
+
+def test_what_is_not_supported_is_named_once(in_c):
+    program = in_c(HEAD + "int main() { void *g; printf(\"%d %d\\n\", cudaGraphCreate(&g, 0), cudaGraphCreate(&g, 0)); }")
+    done = exec_command(program)
+    assert done.stdout == "801 801\n"
+    assert done.stderr.count("cudaGraphCreate is not supported") == 1
+
+
+def test_a_program_started_alone_says_what_is_missing(in_c):
+    program = in_c(HEAD + "int main() { void *p; return cudaMalloc(&p, 8); }")
+    from simtlab.runtime.library_file import library_folder
+
+    done = subprocess.run([program], env={"LD_LIBRARY_PATH": str(library_folder())}, capture_output=True, text=True)
+    assert done.returncode == 100
+    assert "not started by `simtlab exec`" in done.stderr
+
+
+def test_a_program_whose_simtlab_dies_ends(in_c):
+    program = in_c(HEAD + """int main() { void *p; puts("ready"); fflush(stdout); for (;;) { cudaMalloc(&p, 8); cudaFree(p); } }""")
+    running = subprocess.Popen([*SIMTLAB, "exec", str(program)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert running.stdout.readline() == "ready\n"
+    children = Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split()
+    running.kill()
+    running.wait()
+    deadline = time.monotonic() + 20
+    while any(is_running(int(child)) for child in children):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert "the process that holds the GPU is gone" in running.stderr.read()
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_ctrl_c_ends_both(in_c):
+    program = in_c(HEAD + """int main() { puts("ready"); fflush(stdout); for (;;) pause(); }""")
+    running = subprocess.Popen([*SIMTLAB, "exec", str(program)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert running.stdout.readline() == "ready\n"
+    os.kill(running.pid, signal.SIGINT)
+    assert running.wait(20) == 130
+
+
+@pytest.mark.parametrize(("name", "problem"), [("nothing", "there is no program"), ("text", "may not be executed")])
+def test_what_is_no_program(tmp_path, name, problem):
+    (tmp_path / "text").write_text("hello")
+    with pytest.raises(SimtlabError, match=problem):
+        execute([str(tmp_path / name)], MachineChoice(), Host(), False)
