@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from simtlab.cli.applications import execute
+from simtlab.cli.applications import execute, read_selection
 from simtlab.errors import SimtlabError
 from simtlab.lab.machines import Host, MachineChoice
 from tests.runtime.conftest import APPS, needs_nvcc
@@ -69,6 +69,33 @@ def test_the_command_line(built):
     as_json = exec_command("--json", built("vector_add"))
     assert json.loads(as_json.stdout)["exit"] == 0
     assert as_json.stderr == done.stdout
+
+
+@needs_nvcc
+def test_some_launches_are_timed_and_the_rest_is_run(built, capfd):
+    """graph_search launches `visit` and `advance` in turns: the third to the fifth `visit`."""
+    selection = read_selection("^vis", "3:5", True)
+    answer = execute([str(built("graph_search"))], MachineChoice("caps-gtx480"), Host(), False, selection)
+    assert capfd.readouterr().out == (RECORDED / "graph_search.txt").read_text()
+    timed = [k for k, one in enumerate(answer.launches) if one.run.timing is not None]
+    visits = [k for k, one in enumerate(answer.launches) if one.program.readable_name == "visit"]
+    assert timed == visits[2:5]
+
+
+@pytest.mark.parametrize(("text", "first", "last"), [("", 1, None), ("3", 3, 3), ("3:", 3, None), (":4", 1, 4), ("2:9", 2, 9)])
+def test_a_range_of_launches(text, first, last):
+    selection = read_selection("", text, True)
+    assert (selection.first, selection.last) == (first, last)
+
+
+@pytest.mark.parametrize(
+    ("kernels", "launches", "timed", "problem"),
+    [("(", "", True, "no regular expression"), ("", "a", True, "must be a launch or a range"), ("", "5:3", True, "counted from 1"),
+     ("", "0", True, "counted from 1"), ("k", "", False, "need a machine")],
+)  # fmt: skip
+def test_a_bad_selection(kernels, launches, timed, problem):
+    with pytest.raises(SimtlabError, match=problem):
+        read_selection(kernels, launches, timed)
 
 
 HEAD = """

@@ -146,13 +146,21 @@ def exec(
     max_cycles: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Stop a timed launch after so many cycles and say who waits for whom.")
     ] = None,
+    kernels: Annotated[str, typer.Option(metavar="REGEX", help="Time only kernels whose names match; others run untimed.")] = "",
+    launches: Annotated[
+        str, typer.Option(metavar="FIRST:LAST", help="Of these kernels' launches, time the third to the tenth with 3:10.")
+    ] = "",
     json: Json = False,
 ) -> None:
     """Run a whole CUDA application, unmodified, without a GPU. Its exit status is simtlab's."""
-    from simtlab.cli.applications import execute
+    from simtlab.cli.applications import execute, read_selection
     from simtlab.lab.machines import Host, choose
 
-    answer(lambda: execute(command, choose(gpu, set or [], policy or []), Host(threads, max_cycles), json), json)
+    def work() -> Answer:
+        selection = read_selection(kernels, launches, gpu is not None)
+        return execute(command, choose(gpu, set or [], policy or []), Host(threads, max_cycles), json, selection)
+
+    answer(work, json)
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []})

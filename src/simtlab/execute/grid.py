@@ -22,6 +22,8 @@ MAX_RESIDENT_CTAS = 32  # of a core
 N_CORES = 132  # as many as an H200 has
 CLOCK_KHZ = 1_000_000  # of functional runs: %globaltimer counts instructions, as %clock64 does
 NEVER = -1
+LAUNCH, CTA, WORKER = (np.dtype((np.record, fields)) for fields in (launch_t, cta_t, worker_t))  # a recarray would be slow to index
+SMALL_BYTES = 4 << 20
 POLL_SECONDS = 0.2  # how often the waiting thread looks for Ctrl-C
 
 
@@ -49,7 +51,7 @@ class Slot:
     """Room for one CTA at a time: its record and the memory behind it."""
 
     def __init__(self, launch: np.ndarray):
-        self.record = np.zeros(1, cta_t).view(np.recarray)
+        self.record = np.zeros(1, CTA)
         shape = launch[0]
         warps = int(-(-shape["threads"] // 32))
         self.registers = aligned_bytes(warps * int(shape["register_bytes"]))
@@ -70,13 +72,46 @@ class Slot:
         return self.record[0]
 
 
+class SpareSlots:
+    """Slots of launches that have ended, for later ones of the same shape: to make one takes longer than many a launch."""
+
+    def __init__(self, most: int):
+        self.most = most
+        self._lock = threading.Lock()
+        self._slots: list[tuple[tuple[int, ...], Slot]] = []
+
+    def take(self, launch: np.ndarray) -> Slot:
+        """One of the launch's shape, used before or new."""
+        shape = self._shape(launch)
+        with self._lock:
+            for place, (known, slot) in enumerate(self._slots):
+                if known == shape:
+                    del self._slots[place]
+                    return slot
+        return Slot(launch)
+
+    def give_back(self, launch: np.ndarray, slot: Slot) -> None:
+        """A slot whose last CTA has ended as it should."""
+        with self._lock:
+            self._slots = [*self._slots[1 - self.most :], (self._shape(launch), slot)]
+
+    @staticmethod
+    def _shape(launch: np.ndarray) -> tuple[int, ...]:
+        return tuple(int(launch[name][0]) for name in ("threads", "register_bytes", "shared_bytes", "local_bytes"))
+
+
+_spare = SpareSlots(most=8)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: _spare.__init__(_spare.most))  # type: ignore[misc]
+
+
 class Worker:
     """One host thread's part: what it has run, and its cached memory windows."""
 
     def __init__(self, program: Program):
-        self.record = np.zeros(1, worker_t).view(np.recarray)
-        self.windows = np.zeros(len(program.code), window_t)
-        self.record[0].windows = self.windows.ctypes.data
+        self.record = np.zeros(1, WORKER)
+        self.windows = np.zeros(len(program.lowered), window_t)
+        self.record["windows"] = self.windows.ctypes.data
 
 
 class GridRun:
@@ -91,7 +126,7 @@ class GridRun:
 
     @property
     def executed(self) -> int:
-        return sum(int(worker.record[0].executed) for worker in self.workers)
+        return sum(int(worker.record["executed"][0]) for worker in self.workers)
 
     def run(self, threads: int) -> None:
         """Run the whole grid. Afterwards `faults` and `stuck` say what went wrong, if anything."""
@@ -155,10 +190,12 @@ class GridRun:
                 return Outcome.STOPPED
 
     def _independently(self) -> None:
-        worker, slot = self._hire(), Slot(self.launch)
+        worker, slot = self._hire(), _spare.take(self.launch)
         outcome = self._step(worker, slot)
         if outcome in (Outcome.FAULT, Outcome.STUCK, Outcome.STALLED):
             self._give_up(outcome, worker, slot)
+        elif outcome == Outcome.DONE and small(slot):
+            _spare.give_back(self.launch, slot)
 
     def _give_up(self, outcome: Outcome, worker: Worker, slot: Slot) -> None:
         """Nobody starts another CTA; those under way finish, so that the lowest CTA's trouble is the one reported."""
@@ -208,6 +245,11 @@ class GridRun:
                 slot = parked.popleft()
 
 
+def small(slot: Slot) -> bool:
+    """Whether to keep it costs little."""
+    return slot.registers.nbytes + slot.shared.nbytes + slot.local.nbytes < SMALL_BYTES
+
+
 def aligned_bytes(size: int) -> np.ndarray:
     """Host memory at a 64-byte boundary."""
     block = np.empty(size + 128, np.uint8)
@@ -217,6 +259,6 @@ def aligned_bytes(size: int) -> np.ndarray:
 
 def new_launch() -> np.ndarray:
     """A launch record, its shared counter in place."""
-    launch = np.zeros(1, launch_t).view(np.recarray)
-    launch[0].next_cta_address = launch.ctypes.data + field_offset(launch_t, "next_cta")
+    launch = np.zeros(1, LAUNCH)
+    launch["next_cta_address"] = launch.ctypes.data + field_offset(launch_t, "next_cta")
     return launch

@@ -120,8 +120,10 @@ def launch_packed(
     shared: int,
     stream: Stream | None = None,
     cooperative: bool = False,
+    timed: bool = True,
 ) -> Run:
-    """Run a kernel whose parameters are bytes already; of what is given, only a cooperative grid is checked."""
+    """Run a kernel whose parameters are bytes already; of what is given, only a cooperative grid is checked. On a machine it is
+    timed, unless it is not to be."""
     if cooperative:
         check_cooperative(gpu, program, grid, block, shared)
     with gpu.memory.lock:
@@ -132,7 +134,7 @@ def launch_packed(
             kept.append(workspace)
         run = Run(program.name, grid, block, 0, in_stream=stream is not None and gpu.machine is not None)
         waiting = Waiting(run, program, record, Services(gpu, program, record), kept, buffers, stream)
-        if gpu.machine is None:
+        if gpu.machine is None or not timed:
             run_functionally(gpu, waiting)
         else:
             gpu.put_in_line(waiting)
@@ -247,11 +249,10 @@ def prepare(
         row["parameter_address"] = allocation.start
         kept.append(allocation)
     textures = gpu.textures.table()
-    row["code_address"] = program.code.ctypes.data
-    row["targets"], row["entries"] = program.targets.ctypes.data, program.entries.ctypes.data
+    row["code_address"], row["targets"], row["entries"] = program.addresses
     row["n_entries"] = len(program.entries)
     row["textures"], row["n_textures"] = textures.ctypes.data, len(textures)
-    row["arena"] = gpu.memory.arena.ctypes.data
+    row["arena"] = gpu.memory.arena_address
     row["grid"], row["block"] = grid, block
     row["threads"], row["n_ctas"] = prod(block), prod(grid)
     row["n_cores"], row["clock_khz"] = N_CORES, CLOCK_KHZ

@@ -60,6 +60,7 @@ class DeviceMemory:
         except (OSError, ValueError) as error:
             raise SimtlabError(f"cannot reserve {size >> 20} MiB of address space for device memory: {error}") from None
         self.arena = np.frombuffer(self._map, np.uint8)
+        self.arena_address = self.arena.ctypes.data
         self._starts: list[int] = []
         self._allocations: dict[int, Allocation] = {}
         self._fresh_from = HEAP_BASE  # memory from here on was never used, so it reads as zeros
@@ -141,7 +142,7 @@ class DeviceMemory:
 
     def show_to(self, launch: np.record) -> None:
         """Let a launch see the allocations there are now."""
-        launch.allocations, launch.n_allocations = self.table().ctypes.data, len(self)
+        launch["allocations"], launch["n_allocations"] = self.table().ctypes.data, len(self)
 
     def __len__(self) -> int:
         return len(self._starts)

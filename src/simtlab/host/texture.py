@@ -49,7 +49,7 @@ class Image:
         row["role"] = role
         size = self.array.dtype.itemsize
         row["geometry"] = GEOMETRIES.index(self.geometry)
-        row["host"] = self._memory.arena.ctypes.data + self.array.address - HEAP_BASE
+        row["host"] = self._memory.arena_address + self.array.address - HEAP_BASE
         row["width"], row["height"], row["depth"] = self.width, self.height, self.depth
         row["pitch"] = self.pitch
         row["slice"] = row["pitch"] * self.height

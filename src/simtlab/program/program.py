@@ -60,10 +60,15 @@ class Program:
         """Whether its CTAs may see each other's work."""
         return may_communicate(self.lowered)
 
-    @property
+    @cached_property
     def code(self) -> np.ndarray:
         """The instructions, of instruction_t."""
         return self.table["row"][0, : len(self.lowered)].view(np.recarray)
+
+    @cached_property
+    def addresses(self) -> tuple[int, int, int]:
+        """Where the executor finds code, branch targets and functions' entries, in the host's memory."""
+        return self.code.ctypes.data, self.targets.ctypes.data, self.entries.ctypes.data
 
     @property
     def registers(self) -> int:

@@ -100,14 +100,14 @@ def accept(listener: socket.socket, gpu: Gpu, log: Log) -> None:
 def serve(connection: socket.socket, gpu: Gpu, log: Log) -> None:
     """Answer one process until it ends."""
     session = Session(gpu, log)
-    with connection:
+    with connection, connection.makefile("rb", buffering=1 << 16) as asked:
         try:
-            while (head := receive(connection, REQUEST.size)) is not None:
+            while len(head := asked.read(REQUEST.size)) == REQUEST.size:
                 what, length, *given = REQUEST.unpack(head)
-                data = receive(connection, length) if length else b""
-                if data is None:
+                data = asked.read(length) if length else b""
+                if len(data) < length:
                     break
-                error, (one, other, sent) = session.answer(what, tuple(given), bytes(data))
+                error, (one, other, sent) = session.answer(what, tuple(given), data)
                 connection.sendall(ANSWER.pack(error, len(sent), one, other) + sent)
                 if what == What.HELLO and gpu.memory.file is not None:
                     socket.send_fds(connection, [b"m"], [gpu.memory.file])
@@ -115,15 +115,3 @@ def serve(connection: socket.socket, gpu: Gpu, log: Log) -> None:
             pass
         finally:
             session.close()
-
-
-def receive(connection: socket.socket, count: int) -> bytearray | None:
-    """So many bytes, or None where the other side has ended."""
-    data = bytearray(count)
-    view, got = memoryview(data), 0
-    while got < count:
-        length = connection.recv_into(view[got:])
-        if length == 0:
-            return None
-        got += length
-    return data

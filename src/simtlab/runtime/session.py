@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -38,11 +39,28 @@ class Launched:
     run: Run
 
 
+@dataclass(frozen=True)
+class Selection:
+    """Which launches are timed on a machine; the others are run functionally."""
+
+    kernels: str = ""  # a regular expression for their names; empty: all
+    first: int = 1  # of the launches of such kernels, counted from 1
+    last: int | None = None
+
+    def takes(self, name: str) -> bool:
+        return re.search(self.kernels, name) is not None
+
+    def times(self, number: int) -> bool:
+        return number >= self.first and (self.last is None or number <= self.last)
+
+
 @dataclass
 class Log:
-    """What the processes of an application did."""
+    """What the processes of an application did, and which of it is to be timed."""
 
     launches: list[Launched] = field(default_factory=list)
+    selection: Selection = field(default_factory=Selection)
+    taken: int = 0  # launches of kernels that the selection takes
     warn: Callable[[str], None] = lambda text: print(f"simtlab: {text}", file=sys.stderr, flush=True)
 
 
@@ -149,9 +167,16 @@ class Session:
             raise Refused(self._bad_launch) from None
         parameters = np.zeros(max(program.parameter_bytes, 8), np.uint8)
         parameters[: len(data)] = np.frombuffer(data, np.uint8)
-        run = launch_packed(self.gpu, program, grid, block, parameters, shared, cooperative=bool(last & 1))
+        timed = self._is_timed(program)
+        run = launch_packed(self.gpu, program, grid, block, parameters, shared, cooperative=bool(last & 1), timed=timed)
         self.log.launches.append(Launched(program, run))
         return 0, 0, run.printed.encode()
+
+    def _is_timed(self, program: Program) -> bool:
+        if not self.log.selection.takes(program.readable_name):
+            return False
+        self.log.taken += 1
+        return self.log.selection.times(self.log.taken)
 
     def _clock(self, given: tuple[int, ...], data: bytes) -> Reply:
         machine = self.gpu.machine

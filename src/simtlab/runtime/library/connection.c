@@ -61,9 +61,16 @@ static void get(void *bytes, size_t count)
 
 static void exchange(Request *request, const void *bytes, Answer *answer, void *room, size_t room_bytes)
 {
-    put(request, sizeof *request);
-    if (request->bytes > 0)
+    char both[4096];  // one message where it is short
+    if (request->bytes <= sizeof both - sizeof *request) {
+        memcpy(both, request, sizeof *request);
+        if (request->bytes > 0)
+            memcpy(both + sizeof *request, bytes, request->bytes);
+        put(both, sizeof *request + request->bytes);
+    } else {
+        put(request, sizeof *request);
         put(bytes, request->bytes);
+    }
     get(answer, sizeof *answer);
     if (answer->bytes <= room_bytes) {
         get(room, answer->bytes);
