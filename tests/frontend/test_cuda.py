@@ -188,3 +188,11 @@ def test_a_library_that_cannot_be_loaded_counts_as_missing(tmp_path, monkeypatch
 def test_host_headers_that_public_kernels_include_are_there(header):
     source = f'#include <{header}>\nextern "C" __global__ void k(float *x) {{ assert(x); printf("%f", sqrtf(x[0])); }}'
     assert ".entry k" in compile_cuda(source).ptx
+
+
+def test_a_whole_program_is_told_where_to_go():
+    with pytest.raises(CompileError, match="whole program, with host code: `simtlab nvcc app.cu -o app` compiles it"):
+        compile_cuda("#include <vector>\nint main() { return 0; }", "app.cu")
+    with pytest.raises(CompileError) as told:
+        compile_cuda("#include <nowhere.h>\n", "kernel.cu")
+    assert "simtlab nvcc" not in str(told.value)

@@ -100,6 +100,13 @@ def with_headers(source: str, name: str, arguments: list[str], name_expressions:
     return run(source, name, [*arguments, *bundled, host_headers], name_expressions)
 
 
+def hint_for(source: str, name: str) -> str:
+    """What to do with a whole program: NVRTC compiles kernels alone."""
+    if not re.search(r"\bmain\s*\(", source):
+        return ""
+    return f"\nThis is a whole program, with host code: `simtlab nvcc {name} -o app` compiles it, and `simtlab exec ./app` runs it."
+
+
 def run(source: str, name: str, arguments: list[str], name_expressions: Sequence[str]) -> CompiledCuda:
     """One compilation from program to PTX, and to a cubin where the architecture is a real GPU's."""
     library = nvrtc()
@@ -113,7 +120,7 @@ def run(source: str, name: str, arguments: list[str], name_expressions: Sequence
         status = library.nvrtcCompileProgram(program, len(arguments), options)
         log = output(library, program, "ProgramLog")
         if status != SUCCESS:
-            raise CompileError(log.strip() or error_text(library, status))
+            raise CompileError((log.strip() or error_text(library, status)) + hint_for(source, name))
         ptx = without_working_directory(output(library, program, "PTX"), name)
         counts = counted(library, program, ptx)
         return CompiledCuda(ptx, lowered_names(library, program, name_expressions), log, counts)
