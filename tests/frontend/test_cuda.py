@@ -191,7 +191,7 @@ def test_host_headers_that_public_kernels_include_are_there(header):
 
 
 def test_a_whole_program_is_told_where_to_go():
-    with pytest.raises(CompileError, match="whole program, with host code: `simtlab nvcc app.cu -o app` compiles it"):
+    with pytest.raises(CompileError, match=r"whole program, with host code: `simtlab nvcc app\.cu -o app` compiles it"):
         compile_cuda("#include <vector>\nint main() { return 0; }", "app.cu")
     with pytest.raises(CompileError) as told:
         compile_cuda("#include <nowhere.h>\n", "kernel.cu")

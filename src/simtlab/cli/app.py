@@ -150,6 +150,9 @@ def exec(
     launches: Annotated[
         str, typer.Option(metavar="FIRST:LAST", help="Of these kernels' launches, time the third to the tenth with 3:10.")
     ] = "",
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Stop at accesses outside every allocation that a GPU lets through by chance.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Run a whole CUDA application, unmodified, without a GPU. Its exit status is simtlab's."""
@@ -158,7 +161,7 @@ def exec(
 
     def work() -> Answer:
         selection = read_selection(kernels, launches, gpu is not None)
-        return execute(command, choose(gpu, set or [], policy or []), Host(threads, max_cycles), json, selection)
+        return execute(command, choose(gpu, set or [], policy or []), Host(threads, max_cycles), json, selection, strict)
 
     answer(work, json)
 

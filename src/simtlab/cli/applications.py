@@ -110,7 +110,12 @@ def read_selection(kernels: str, launches: str, timed: bool) -> Selection:
 
 
 def execute(
-    command: Sequence[str], choice: MachineChoice, host: Host, to_stderr: bool, selection: Selection | None = None
+    command: Sequence[str],
+    choice: MachineChoice,
+    host: Host,
+    to_stderr: bool,
+    selection: Selection | None = None,
+    strict: bool = False,
 ) -> ApplicationAnswer:
     """Run an application; with `to_stderr` what it prints goes there."""
     import signal
@@ -121,7 +126,7 @@ def execute(
 
     gpu = choice.build(replace(host, memory_in_file=True))
     gpu.watch = show_cycles
-    log = Log(selection=selection or Selection())
+    log = Log(selection=selection or Selection(), strict=strict)
     status = run_application(command, gpu, log, to_stderr)
     if status >= 0:
         return ApplicationAnswer(command, status, log.launches, choice, gpu)

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from simtlab.compiled import call_operation, compiled, load_i64, load_u32, store_i64
-from simtlab.execute.simt_stack import lowest_lane
+from simtlab.compiled import call_operation, compiled, fetch_add, load_i64, load_u32, store_i64
+from simtlab.execute.simt_stack import count_lanes, lowest_lane
 from simtlab.execute.state import FaultCode, allocation_t, field_offset, window_t
 from simtlab.isa.spaces import LOCAL_BASE, LOCAL_BYTES, SHARED_BASE, SHARED_BYTES
 from simtlab.program.action import Action, Space
@@ -21,6 +21,7 @@ FLUSHES_OFFSET = field_offset(window_t, "flushes")
 ALLOCATION_BYTES = allocation_t.itemsize
 BASE_WORD, BASE_DOUBLE, BASE_FRAME = int(AddressBase.WORD), int(AddressBase.DOUBLE), int(AddressBase.FRAME)
 HEAP_BASE = 0x7F00_0000_0000
+PAGE_BYTES = 2 << 20  # of a GPU's memory; it maps whole pages
 
 
 @compiled
@@ -71,7 +72,11 @@ def resolve(launch, worker, cta, warp, ins, pc, refused):
         else:
             found = find_allocation(launch, address)
             if found < 0:
-                return report(worker, warp, ins, pc, lane, address, OUTSIDE)
+                left = stray(launch, warp, ins, pc, refused, cached, address)
+                if left == refused:
+                    return report(worker, warp, ins, pc, lane, address, OUTSIDE)
+                refused = left
+                continue
             if ins.action != LOAD and load_i64(launch.allocations + found * ALLOCATION_BYTES + 16) == 0:
                 return report(worker, warp, ins, pc, lane, address, READ_ONLY)
             open_window(launch, cached, found)
@@ -84,10 +89,38 @@ def resolve(launch, worker, cta, warp, ins, pc, refused):
 
 
 @compiled
+def stray(launch, warp, ins, pc, refused, window, address):
+    """Serve lanes whose address is in no allocation but in a page that a GPU has mapped for one, and count them. Gives the lanes
+    that are left: all of them where there is no such page, or where accesses that stray are faults."""
+    page = address & ~np.int64(PAGE_BYTES - 1)
+    after = count_before(launch, address)
+    below, above = page, page + PAGE_BYTES
+    is_mapped = False
+    if after > 0 and load_i64(launch.allocations + (after - 1) * ALLOCATION_BYTES + 8) > page:
+        below, is_mapped = load_i64(launch.allocations + (after - 1) * ALLOCATION_BYTES + 8), True
+    if after < launch.n_allocations and load_i64(launch.allocations + after * ALLOCATION_BYTES) < above:
+        above, is_mapped = load_i64(launch.allocations + after * ALLOCATION_BYTES), True
+    if launch.strays == 0 or not is_mapped:
+        return refused
+    point(launch, window, below, above)
+    operands = launch.code_address + pc * INSTRUCTION_BYTES + OPERANDS_OFFSET
+    left = call_operation(ins.function, warp.window, refused, operands, window)
+    store_i64(window + 8, 0)  # so that every such access comes here
+    if fetch_add(launch.strays + 16 * pc, count_lanes(np.uint32(refused & ~left))) == 0:
+        store_i64(launch.strays + 16 * pc + 8, address)
+    return left
+
+
+@compiled
 def open_window(launch, window, allocation):
     """Point a cached window at an allocation."""
     start = load_i64(launch.allocations + allocation * ALLOCATION_BYTES)
-    end = load_i64(launch.allocations + allocation * ALLOCATION_BYTES + 8)
+    point(launch, window, start, load_i64(launch.allocations + allocation * ALLOCATION_BYTES + 8))
+
+
+@compiled
+def point(launch, window, start, end):
+    """Point a cached window at some addresses."""
     store_i64(window, start)
     store_i64(window + 8, end - start)
     store_i64(window + 16, launch.arena + (start - HEAP_BASE))
@@ -95,8 +128,8 @@ def open_window(launch, window, allocation):
 
 
 @compiled
-def find_allocation(launch, address):
-    """The number of the allocation that holds an address, or -1."""
+def count_before(launch, address):
+    """How many allocations start at an address or below it."""
     low, high = np.int64(0), np.int64(launch.n_allocations)
     while low < high:
         middle = (low + high) // 2
@@ -104,7 +137,13 @@ def find_allocation(launch, address):
             low = middle + 1
         else:
             high = middle
-    found = low - 1
+    return low
+
+
+@compiled
+def find_allocation(launch, address):
+    """The number of the allocation that holds an address, or -1."""
+    found = count_before(launch, address) - 1
     if found >= 0 and address < load_i64(launch.allocations + found * ALLOCATION_BYTES + 8):
         return found
     return np.int64(-1)

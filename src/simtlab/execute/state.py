@@ -145,6 +145,7 @@ launch_t = np.dtype(
         ("block", "i8", (3,)),
         ("threads", "i8"),
         ("n_cores", "i8"),  # for %smid
+        ("strays", "i8"),  # host address of a count and a first address for each instruction; 0: accesses that stray are faults
         ("workspace", "i8"),  # of a cooperative launch, where its CTAs meet; 0 of others
         ("clock_khz", "i8"),  # of %clock64, for %globaltimer, which counts nanoseconds
         ("push_order", "i8"),  # a PushOrder

@@ -93,6 +93,7 @@ class Gpu:
         if printf_bytes < 0:
             raise SimtlabError(f"printf_bytes is {printf_bytes}; it must not be negative")
         self.printf_bytes = printf_bytes
+        self.lets_stray = False  # whether accesses outside allocations, but in pages that a GPU has mapped, go through
         self.prints = True  # whether what kernels print goes to stdout, and not only to the launch's `printed`
         self.push_order = read_push_order(push_order)
         self._streams = 0

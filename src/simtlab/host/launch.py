@@ -19,6 +19,7 @@ from simtlab.execute.grid import (
     aligned_bytes,
     new_launch,
 )
+from simtlab.execute.memory import PAGE_BYTES
 from simtlab.host.arguments import pack
 from simtlab.host.faults import explain_deadlock, explain_fault
 from simtlab.host.services import Services
@@ -48,6 +49,7 @@ class Run:
     printed: str = field(default="", repr=False)  # what the kernel printed, in order of block and time
     timing: TimedRun | None = None  # what it took on a machine; None for a functional run
     in_stream: bool = field(default=False, repr=False)
+    strays: list[str] = field(default_factory=list, repr=False)  # accesses outside every allocation that a GPU lets through
 
     def _timing(self) -> TimedRun:
         if self.timing is None and self.in_stream:
@@ -132,6 +134,8 @@ def launch_packed(
             workspace = gpu.memory.allocate(WORKSPACE_BYTES, f"workspace of {program.readable_name}", zeros=True)
             record[0]["workspace"] = workspace.start
             kept.append(workspace)
+        strays = watch_strays(gpu, program, record[0]) if gpu.lets_stray else None
+        buffers = (*buffers, strays) if strays is not None else buffers
         run = Run(program.name, grid, block, 0, in_stream=stream is not None and gpu.machine is not None)
         waiting = Waiting(run, program, record, Services(gpu, program, record), kept, buffers, stream)
         if gpu.machine is None or not timed:
@@ -140,7 +144,24 @@ def launch_packed(
             gpu.put_in_line(waiting)
             if stream is None:
                 gpu.synchronize()
+    if strays is not None:
+        run.strays = told_strays(gpu, program, strays)
     return run
+
+
+def watch_strays(gpu: Gpu, program: Program, record: np.record) -> np.ndarray:
+    """Let a launch reach memory outside its allocations that a GPU has mapped, and count where it does."""
+    strays = np.zeros((len(program.lowered), 2), np.int64)
+    if gpu.memory.size % PAGE_BYTES == 0:
+        record["strays"] = strays.ctypes.data
+    return strays
+
+
+def told_strays(gpu: Gpu, program: Program, strays: np.ndarray) -> list[str]:
+    """A sentence for each instruction that went outside."""
+    return [f"{count} access{'es' * (count > 1)} of kernel '{program.readable_name}' outside every allocation, the first "
+            f"{gpu.memory.describe(address)}, at {program.where(pc)}"
+            for pc, (count, address) in enumerate(strays.tolist()) if count]  # fmt: skip
 
 
 @dataclass

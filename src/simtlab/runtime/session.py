@@ -60,6 +60,7 @@ class Log:
 
     launches: list[Launched] = field(default_factory=list)
     selection: Selection = field(default_factory=Selection)
+    strict: bool = False  # whether accesses that a GPU lets through by chance stop the kernel
     taken: int = 0  # launches of kernels that the selection takes
     warn: Callable[[str], None] = lambda text: print(f"simtlab: {text}", file=sys.stderr, flush=True)
 
@@ -70,6 +71,8 @@ class Session:
     def __init__(self, gpu: Gpu, log: Log):
         self.gpu, self.log = gpu, log
         gpu.prints = False  # the application does, in its own order
+        gpu.lets_stray = not log.strict
+        self._strayed: set[tuple[str, str]] = set()
         self._modules: dict[int, Module] = {}
         self._functions: list[Program] = []
         self._dynamic: dict[int, int] = {}  # bytes of shared memory that a kernel may be launched with
@@ -170,7 +173,16 @@ class Session:
         timed = self._is_timed(program)
         run = launch_packed(self.gpu, program, grid, block, parameters, shared, cooperative=bool(last & 1), timed=timed)
         self.log.launches.append(Launched(program, run))
+        for sentence in run.strays:
+            self._tell_of_stray(program, sentence)
         return 0, 0, run.printed.encode()
+
+    def _tell_of_stray(self, program: Program, sentence: str) -> None:
+        """Once for each instruction."""
+        place = (program.name, sentence.rpartition(", at ")[2])
+        if place not in self._strayed:
+            self._strayed.add(place)
+            self.log.warn(f"{sentence}; a GPU lets that through, and --strict does not")
 
     def _is_timed(self, program: Program) -> bool:
         if not self.log.selection.takes(program.readable_name):
