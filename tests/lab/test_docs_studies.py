@@ -3,6 +3,7 @@
 import re
 import tomllib
 
+import simtlab as sl
 from tests.lab.conftest import ENVIRONMENT, ROOT, simtlab
 
 PAGE = (ROOT / "docs" / "studies.md").read_text()
@@ -26,7 +27,7 @@ def test_the_page_leads_from_the_question_to_the_figure(tmp_path, monkeypatch, c
     assert shown[0].split() == re.search(r"^key +workload.*$", PAGE, re.MULTILINE)[0].split()
     assert len(shown) == 3
 
-    code, small_study = blocks("python")
+    code, best, small_study = blocks("python")
     exec(compile(code, "studies.md", "exec"), {})
     told = [re.sub(r"\d\.\d+", "", line).split() for line in capsys.readouterr().out.splitlines()]
     (output,) = re.findall(r"```\n(l1d\.mshr_entries.*?)```", PAGE, re.DOTALL)
@@ -40,3 +41,7 @@ def test_the_page_leads_from_the_question_to_the_figure(tmp_path, monkeypatch, c
     done = simtlab("paper", tmp_path / "small.py", "--out", tmp_path / "small")
     assert done.stderr == "3 experiments: 3 stored, 0 to run\n"
     assert (tmp_path / "small" / "faster.svg").is_file()
+    names: dict = {}
+    exec(compile(best, "studies.md", "exec"), names)
+    assert set(names["best"]) == {"MM", "SCN"}
+    assert len(sl.results(None, ["cta_throttle=static", "warp_scheduler=gto"])) == 2

@@ -67,7 +67,7 @@ OTHER = {
     "l1d.bypass_global": to(True),
     "l1d.reread": to(True), "l1d.prefetch_queue_entries": to(1, prefetcher="next-line"),
     "l1i.bytes": to(2048), "l1i.line_bytes": to(64), "l1i.ways": to(1), "l1i.index": to("hashed"), "l1i.replacement": to("fifo"),
-    "l1i.mshr_entries": to(1),
+    "l1i.mshr_entries": to(1), "l1i.ideal": to(True),
     "l1c.bytes": to(2048), "l1c.line_bytes": to(128), "l1c.ways": to(1), "l1c.index": to("hashed"), "l1c.replacement": to("fifo"),
     "l1c.mshr_entries": to(1), "l1c.mshr_merges": to(1), "l1c.hit_latency_cycles": to(40),
     "l1t.bytes": to(4096), "l1t.line_bytes": to(64), "l1t.ways": to(1), "l1t.index": to("hashed"), "l1t.replacement": to("fifo"),
