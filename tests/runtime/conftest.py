@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,9 +20,20 @@ def why_no_nvcc() -> str:
         find_nvcc()
     except SimtlabError as problem:
         return str(problem)
-    return "" if shutil.which("g++") else "there is no g++ here, which nvcc needs"
+    return why_no_library() or ("" if shutil.which("g++") else "there is no g++ here, which nvcc needs")
 
 
+@cache
+def why_no_library() -> str:
+    """Empty if simtlab's library for applications can be built here."""
+    try:
+        library_folder()
+    except SimtlabError as problem:
+        return str(problem).split("\n", 1)[0][:200]
+    return ""
+
+
+needs_library = pytest.mark.skipif(bool(why_no_library()), reason=why_no_library() or "it can be built")
 needs_nvcc = pytest.mark.skipif(bool(why_no_nvcc()), reason=why_no_nvcc() or "there is one")
 
 

@@ -13,7 +13,7 @@ import pytest
 from simtlab.cli.applications import execute, read_selection
 from simtlab.errors import SimtlabError
 from simtlab.lab.machines import Host, MachineChoice
-from tests.runtime.conftest import APPS, needs_nvcc
+from tests.runtime.conftest import APPS, needs_library, needs_nvcc
 
 RECORDED = Path(__file__).parent.parent / "data" / "apps"
 SIMTLAB = [sys.executable, "-c", "from simtlab.cli import main; main()"]
@@ -109,12 +109,14 @@ int cudaGetLastError(void); int cudaGraphCreate(void **, unsigned); int cudaDevi
 """
 
 
+@needs_library
 def test_an_exit_status_and_arguments_go_through(in_c):
     program = in_c(HEAD + "int main(int n, char **a) { printf(\"%s %s\\n\", a[1], a[2]); return atoi(a[2]); }")
     done = exec_command(program, "--gpu", "7")
     assert (done.returncode, done.stdout) == (7, "--gpu 7\n")
 
 
+@needs_library
 def test_a_crash_is_told_and_leaves_nothing_behind(in_c):
     program = in_c(HEAD + "int main() { void *p; cudaMalloc(&p, 8); raise(SIGSEGV); }")
     done = exec_command(program)
@@ -122,6 +124,7 @@ def test_a_crash_is_told_and_leaves_nothing_behind(in_c):
     assert "was ended by SIGSEGV" in done.stderr
 
 
+@needs_library
 def test_copies_out_of_bounds_and_double_frees_are_errors(in_c):
     program = in_c(HEAD + """int main() {
         char *p, h[64]; cudaMalloc((void **)&p, 32);
@@ -131,6 +134,7 @@ def test_copies_out_of_bounds_and_double_frees_are_errors(in_c):
     assert done.stdout in ("0 1 1 1 0 1 0 1\n",)
 
 
+@needs_library
 def test_a_forked_child_has_no_device(in_c):
     program = in_c(HEAD + """int main() {
         void *p; int status; cudaMalloc(&p, 8);
@@ -139,6 +143,7 @@ def test_a_forked_child_has_no_device(in_c):
     assert exec_command(program).stdout == "3 0\n"
 
 
+@needs_library
 def test_what_is_not_supported_is_named_once(in_c):
     program = in_c(HEAD + "int main() { void *g; printf(\"%d %d\\n\", cudaGraphCreate(&g, 0), cudaGraphCreate(&g, 0)); }")
     done = exec_command(program)
@@ -146,6 +151,7 @@ def test_what_is_not_supported_is_named_once(in_c):
     assert done.stderr.count("cudaGraphCreate is not supported") == 1
 
 
+@needs_library
 def test_a_program_started_alone_says_what_is_missing(in_c):
     program = in_c(HEAD + "int main() { void *p; return cudaMalloc(&p, 8); }")
     from simtlab.runtime.library_file import library_folder
@@ -155,6 +161,7 @@ def test_a_program_started_alone_says_what_is_missing(in_c):
     assert "not started by `simtlab exec`" in done.stderr
 
 
+@needs_library
 def test_a_program_whose_simtlab_dies_ends(in_c):
     program = in_c(HEAD + """int main() { void *p; puts("ready"); fflush(stdout); for (;;) { cudaMalloc(&p, 8); cudaFree(p); } }""")
     running = subprocess.Popen([*SIMTLAB, "exec", str(program)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -176,6 +183,7 @@ def is_running(pid: int) -> bool:
         return False
 
 
+@needs_library
 def test_ctrl_c_ends_both(in_c):
     program = in_c(HEAD + """int main() { puts("ready"); fflush(stdout); for (;;) pause(); }""")
     running = subprocess.Popen([*SIMTLAB, "exec", str(program)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

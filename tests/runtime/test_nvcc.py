@@ -6,8 +6,10 @@ from simtlab.errors import SimtlabError
 from simtlab.runtime import nvcc
 from simtlab.runtime.library_file import library_folder
 from simtlab.runtime.nvcc import find_nvcc, options_for
+from tests.runtime.conftest import needs_library
 
 
+@needs_library
 @pytest.mark.parametrize(
     ("given", "architecture"),
     [
@@ -26,6 +28,7 @@ def test_a_programs_architectures_become_one_ptx(given, architecture):
     assert not any("sm_" in option for option in made)
 
 
+@needs_library
 def test_the_runtime_is_shared_and_simtlabs():
     made = options_for(["-cudart", "static", "app.cu"], 13)
     assert "--cudart=shared" in made
@@ -40,6 +43,7 @@ def test_without_nvcc_it_is_said_how_to_get_one(monkeypatch):
         find_nvcc()
 
 
+@needs_library
 def test_the_library_is_built_once():
     folder = library_folder(13)
     assert {path.name for path in folder.iterdir()} == {"libcudart.so.13", "libcudart.so", "libcuda.so.1", "libcuda.so"}

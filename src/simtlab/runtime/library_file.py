@@ -43,7 +43,8 @@ def _build(folder: Path, cuda: int) -> None:
                    str(made / name), *map(str, sorted(SOURCES.glob("*.c")))]  # fmt: skip
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
-            raise SimtlabError(f"the library for applications cannot be built: {' '.join(command)}\n{done.stderr.strip()}")
+            raise SimtlabError("the library for applications cannot be built: a C compiler with the headers of the C library is "
+                               f"needed (gcc and libc6-dev on Debian)\n{' '.join(command)}\n{done.stderr.strip()}")  # fmt: skip
         for other in ("libcudart.so", "libcuda.so.1", "libcuda.so"):
             (made / other).symlink_to(name)
         try:
