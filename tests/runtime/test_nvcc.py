@@ -1,12 +1,16 @@
 """`simtlab nvcc`: what is found, and what becomes of a program's options."""
 
+from pathlib import Path
+
 import pytest
 
+from simtlab.cli.applications import execute
 from simtlab.errors import SimtlabError
+from simtlab.lab.machines import Host, MachineChoice
 from simtlab.runtime import nvcc
 from simtlab.runtime.library_file import library_folder
 from simtlab.runtime.nvcc import find_nvcc, options_for
-from tests.runtime.conftest import needs_library
+from tests.runtime.conftest import needs_library, needs_nvcc
 
 
 @needs_library
@@ -34,6 +38,25 @@ def test_the_runtime_is_shared_and_simtlabs():
     assert "--cudart=shared" in made
     assert "static" not in made
     assert f"-L{library_folder(13)}" in made
+
+
+@needs_library
+def test_a_program_with_texture_references_gets_the_header_for_them(tmp_path):
+    """Also where a file that it includes has them; not where a variable has such a name."""
+    (tmp_path / "kernel.cu").write_text("static texture<float, 2> image;\n")
+    (tmp_path / "app.cu").write_text('#include <stdio.h>\n#include "kernel.cu"\nint main() {}\n')
+    (tmp_path / "plain.cu").write_text("int texture = 1, surface = 2;\nint main() { return texture < surface; }\n")
+    assert str(nvcc.REFERENCES_HEADER) in options_for([str(tmp_path / "app.cu")], 13)
+    assert str(nvcc.REFERENCES_HEADER) not in options_for([str(tmp_path / "plain.cu")], 13)
+    assert nvcc.has_references(["-I", str(tmp_path), str(tmp_path / "app.cu")])
+
+
+@needs_nvcc
+def test_texture_and_surface_references(tmp_path, capfd):
+    program = tmp_path / "references"
+    assert nvcc.compile_program([str(Path(__file__).parent / "texture_references.cu"), "-o", str(program)]) == 0
+    assert execute([str(program)], MachineChoice(), Host(), False).status == 0
+    assert capfd.readouterr().out == "0 wrong\n"
 
 
 def test_without_nvcc_it_is_said_how_to_get_one(monkeypatch):

@@ -17,10 +17,12 @@ LAYERED, CUBE = 1, 4  # flags of a cudaArray
 
 def make_image(memory: DeviceMemory, asked: Sequence[int]) -> Image:
     """The texels of a cudaArray, or of other device memory."""
-    address, width, height, depth, pitch, kind, bits, channels, _, flags, *_ = asked
+    address, width, height, depth, pitch, kind, bits, channels, is_linear, flags, *_ = asked
     allocation = memory.find(address)
     if allocation is None or bits not in (8, 16, 32):
         raise Refused(CudaError.INVALID_VALUE)
+    if is_linear:  # cudaBindTexture without a size asks for all that there may be
+        width = min(width, (allocation.start + allocation.size - address) // (channels * bits // 8))
     shape = (*(size for size in (depth, height) if size), width)
     texels = (*shape, channels) if channels > 1 else shape
     array = DeviceArray(memory, allocation, texels, np.dtype(f"{'iuf'[kind]}{bits // 8}"), address - allocation.start)

@@ -15,6 +15,8 @@ from simtlab.runtime.library_file import library_folder
 
 OLDEST = 75  # the first architecture that CUDA 13 compiles for
 HEADER = Path(__file__).parent / "compatible.h"
+REFERENCES_HEADER = Path(__file__).parent / "texture_references.h"
+SOURCES = (".cu", ".cpp", ".cc", ".cxx", ".c")
 OF_AN_ARCHITECTURE = ("-arch", "--gpu-architecture", "-code", "--gpu-code", "-gencode", "--generate-code", "-cudart", "--cudart")
 GET_IT = "install a CUDA toolkit, or `pip install 'simtlab[nvcc]'`"
 
@@ -65,8 +67,27 @@ def options_for(given: Sequence[str], cuda: int) -> list[str]:
         else:
             kept.append(option)
     folder = library_folder(min(cuda, 13))
+    headers = [HEADER, *([REFERENCES_HEADER] if has_references(kept) else [])] if cuda >= 12 else []
     return [f"-arch=compute_{max(architectures)}", "--cudart=shared", "-no-compress", "-lineinfo", f"-L{folder}",
-            *(["-include", str(HEADER)] if cuda >= 12 else []), *kept]  # fmt: skip
+            *(option for header in headers for option in ("-include", str(header))), *kept]  # fmt: skip
+
+
+def has_references(given: Sequence[str]) -> bool:
+    """Whether a source among the options, or a file of the program's that one includes, has a `texture<>` or `surface<>`."""
+    folders = [Path(option.removeprefix("-I")) for option in given if option.startswith("-I") and len(option) > 2]
+    folders += [Path(given[k + 1]) for k, option in enumerate(given[:-1]) if option in ("-I", "--include-path")]
+    waiting, seen = [Path(option) for option in given if option.endswith(SOURCES)], set()
+    while waiting:
+        path = waiting.pop()
+        if path in seen or not path.is_file():
+            continue
+        seen.add(path)
+        text = path.read_text(errors="replace")
+        if re.search(r"^[ \t]*(static[ \t]+)?(texture|surface)[ \t]*<", text, re.MULTILINE):
+            return True
+        for name in re.findall(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^">\n]+)[">]', text, re.MULTILINE):
+            waiting += [folder / name for folder in (path.parent, *folders)]
+    return False
 
 
 def numbers_in(option: str) -> list[int]:
