@@ -6,8 +6,8 @@
     python suites/run.py --page                       write the page anew from what was found before
 
 Nothing of a suite is in this repository: its sources are cloned into build/suites (or taken from --sources, a folder with a clone
-of each). `catalogue/` says for each application how it is built and run, and what tells that it was right; `inputs/` makes input files
-for those whose suites have theirs elsewhere. What was found is kept in `results/`, an application at a time.
+of each). `catalogue/` says for each application how it is built and run, and what tells that it was right; `inputs/` makes input
+files for those whose suites have theirs elsewhere. What was found is kept in `results/`, an application at a time.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import json
 import os
 import platform
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -108,14 +109,17 @@ def environment(suite: str, tree: Path) -> dict[str, str]:
 
 
 def shell(command: str, folder: Path, variables: dict[str, str], limit_s: int) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr; 124 if it took too long."""
+    """Exit code, stdout and stderr; 124 if it took too long: then all that it started is ended, too."""
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    child = subprocess.Popen(command, shell=True, cwd=folder, env=variables, start_new_session=True, **pipes)
+    late = ""
     try:
-        streams = {"stdin": subprocess.DEVNULL, "capture_output": True}
-        done = subprocess.run(command, shell=True, cwd=folder, env=variables, timeout=limit_s, **streams)
-    except subprocess.TimeoutExpired as late:
-        told = [(stream or b"").decode(errors="replace") for stream in (late.stdout, late.stderr)]
-        return 124, told[0], f"{told[1]}\nnot done after {limit_s} s"
-    return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+        told = child.communicate(timeout=limit_s)
+    except subprocess.TimeoutExpired:
+        os.killpg(child.pid, signal.SIGKILL)
+        told, late = child.communicate(), f"\nnot done after {limit_s} s"
+    out, err = (stream.decode(errors="replace") for stream in told)
+    return (124 if late else child.returncode), out, err + late
 
 
 def execute(one: Application, command: str, folder: Path, variables: dict[str, str], gpu: str) -> tuple[bool, dict[str, Any], str]:
