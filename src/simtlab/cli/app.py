@@ -155,7 +155,7 @@ def exec(
     ] = False,
     races: Annotated[
         bool,
-        typer.Option("--races", help="Say where warps of a block touch the same word, one of them writing, with no barrier between.")
+        typer.Option("--races", help="Say where warps of a block touch the same word, one of them writing, without a barrier.")
     ] = False,
     json: Json = False,
 ) -> None:
