@@ -317,3 +317,29 @@ def test_bad_wishes_are_told(given, told):
     done = exec_command(*given)
     assert done.returncode == 2
     assert told in done.stderr
+
+
+@needs_nvcc
+def test_other_commands_take_a_whole_program():
+    """`run` runs it, or one kernel of it; `inspect` and `loads` look at its kernels."""
+    source = APPS / "vector_add.cu"
+    done = subprocess.run([*SIMTLAB, "run", str(source)], capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stdout) == (0, (RECORDED / "vector_add.txt").read_text())
+    as_json = subprocess.run([*SIMTLAB, "run", "--json", str(source)], capture_output=True, text=True, timeout=300)
+    assert json.loads(as_json.stdout)["launches"]
+    for command in ("inspect", "loads"):
+        looked = subprocess.run([*SIMTLAB, command, str(source)], capture_output=True, text=True, timeout=300)
+        assert looked.returncode == 0, looked.stderr
+        assert "add" in looked.stdout
+
+
+def test_a_whole_program_without_nvcc_is_told_what_to_do(monkeypatch, tmp_path):
+    """In one sentence after the compiler's own."""
+    from simtlab.cli import source
+    from simtlab.errors import CompileError
+    from simtlab.host.gpu import Gpu
+
+    monkeypatch.setattr(source, "has_nvcc", lambda: False)
+    (tmp_path / "app.cu").write_text("#include <cstdlib>\nint main() { std::system(nullptr); return no_such; }\n")
+    with pytest.raises(CompileError, match=r"`simtlab nvcc .*app\.cu -o app` compiles it, and `simtlab exec ./app` runs it"):
+        source.open_module(Gpu(), tmp_path / "app.cu", [], [], [])

@@ -131,7 +131,8 @@ def run(
 
     def work() -> Answer:
         machine = choose(gpu, set or [], policy or [])
-        return run_program_or_workload(file, options, of_workload, machine, seed, Host(threads, max_cycles, check_policies))
+        host = Host(threads, max_cycles, check_policies)
+        return run_program_or_workload(file, options, of_workload, machine, seed, host, json)
 
     answer(work, json)
 
