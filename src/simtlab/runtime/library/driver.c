@@ -101,7 +101,11 @@ cudaError cuCtxGetCurrent(void **current)
     return connect_to_simtlab();
 }
 
-cudaError cuCtxPopCurrent_v2(void **current) { return cuCtxGetCurrent(current); }
+cudaError cuCtxPopCurrent_v2(void **current)
+{
+    void *ignored;
+    return cuCtxGetCurrent(current != NULL ? current : &ignored);
+}
 
 cudaError cuCtxGetDevice(int *number)
 {
