@@ -1,7 +1,6 @@
 """A CuPy kernel, run on simtlab without a GPU.    pip install cupy-cuda13x
 
-A RawKernel keeps its source and name, and a RawModule its source: simtlab compiles that, and takes NumPy arrays where CuPy has its own
-(`x.get()` gives one).
+A RawKernel keeps its source and name: simtlab compiles that, and takes NumPy arrays where CuPy has its own (`x.get()` gives one).
 """
 
 import cupy

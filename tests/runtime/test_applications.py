@@ -265,6 +265,8 @@ def test_what_was_timed_is_stored(built, tmp_path):
     nothing = exec_command("--gpu", "caps-gtx480", "--store", tmp_path / "s.sqlite", "--kernels", "none", built("graph_search"))
     assert nothing.returncode == 2
     assert "was timed, so there is nothing to store" in nothing.stderr
+    untimed = exec_command("--json", "--gpu", "caps-gtx480", "--kernels", "none", built("graph_search"))
+    assert "cycles" not in json.loads(untimed.stdout)
 
 
 @needs_nvcc
@@ -343,3 +345,16 @@ def test_a_whole_program_without_nvcc_is_told_what_to_do(monkeypatch, tmp_path):
     (tmp_path / "app.cu").write_text("#include <cstdlib>\nint main() { std::system(nullptr); return no_such; }\n")
     with pytest.raises(CompileError, match=r"`simtlab nvcc .*app\.cu -o app` compiles it, and `simtlab exec ./app` runs it"):
         source.open_module(Gpu(), tmp_path / "app.cu", [], [], [])
+
+
+@needs_nvcc
+def test_the_page_shows_what_comes_out(built, tmp_path, monkeypatch):
+    """Its first commands, and its block of Python."""
+    page = (Path(__file__).parents[2] / "docs" / "applications.md").read_text()
+    shown = page.split("$ simtlab exec ./graph_search\n", 1)[1].split("```", 1)[0]
+    monkeypatch.chdir(tmp_path)
+    done = exec_command("--checkpoint-at", 5, built("graph_search"))
+    table = done.stderr.rsplit("wrote ", 1)[0]
+    assert done.stdout + "\n".join(line.rstrip() for line in table.splitlines()) + "\n" == shown
+    code = page.split("```python\n", 1)[1].split("```", 1)[0]
+    exec(compile(code, "applications.md", "exec"), {"simtlab": simtlab})

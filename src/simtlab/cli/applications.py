@@ -42,7 +42,8 @@ class ApplicationAnswer:
     def as_json(self) -> dict[str, Any]:
         found = {"command": list(self.command), "exit": self.status, "killed_by": self.killed_by or None,
                  "launches": [self._row(one) for one in self.launches]}  # fmt: skip
-        return {**found, **(self._timing().as_json() if self.gpu.machine else {})}
+        timing = self._timing() if self.gpu.machine else None
+        return {**found, **(timing.as_json() if timing is not None and timing.runs else {})}
 
     def _row(self, one: Launched) -> dict[str, Any]:
         run = one.run
