@@ -37,9 +37,9 @@ def values(path: str, count: str, low: str, high: str) -> None:
 
 
 def features(path: str, points: str, dimensions: str) -> None:
-    """kmeans: a name and coordinates in each line, around five well separated centres."""
+    """kmeans: a name and coordinates in each line, around five centres."""
     centres = RANDOM.uniform(0, 100, (5, int(dimensions)))
-    near = centres[RANDOM.integers(0, 5, int(points))] + RANDOM.normal(0, 5, (int(points), int(dimensions)))
+    near = centres[RANDOM.integers(0, 5, int(points))] + RANDOM.normal(0, 25, (int(points), int(dimensions)))
     write(path, (f"{at} " + " ".join(f"{value:.3f}" for value in point) for at, point in enumerate(near)))
 
 
@@ -70,20 +70,25 @@ def text(path: str, *lines: str) -> None:
 
 
 def mesh(path: str, side: str) -> None:
-    """cfd: square cells with a wall (0) in the middle and the far field (-2) around; for each face its neighbour and its normal."""
+    """cfd: four-sided cells over a wall (0) with a bump, the far field (-2) around; for each face its neighbour and its normal."""
     size = int(side)
-    wall = range(size // 3, 2 * size // 3)
-    cells = [(row, column) for row in range(size) for column in range(size) if not (row in wall and column in wall)]
-    number = {cell: at + 1 for at, cell in enumerate(cells)}
-
-    def face(row: int, column: int) -> int:
-        return number.get((row, column), 0 if 0 <= row < size and 0 <= column < size else -2)
-
     rows = []
-    for row, column in cells:
-        sides = [(face(row + down, column + right), right, down) for down, right in ((0, 1), (1, 0), (0, -1), (-1, 0))]
-        rows += ["0.01 " + " ".join(f"{other} {x * 0.1} {y * 0.1} 0" for other, x, y in sides)]
-    write(path, [f"{len(cells)}", *rows])
+
+    def corner(column: int, row: int) -> np.ndarray:
+        return np.array([column, row + 0.3 * np.sin(np.pi * column / size) ** 2 * (1 - row / size)]) / size
+
+    def beside(column: int, row: int) -> int:
+        inside = 0 <= column < size and 0 <= row < size
+        return 1 + row * size + column if inside else 0 if row < 0 else -2
+
+    for row, column in np.ndindex(size, size):
+        around = [corner(column + right, row + up) for right, up in ((0, 0), (1, 0), (1, 1), (0, 1))]
+        faces = [after - before for before, after in zip(around, around[1:] + around[:1], strict=True)]
+        across, along = around[2] - around[0], around[3] - around[1]
+        others = [beside(column + right, row + up) for right, up in ((0, -1), (1, 0), (0, 1), (-1, 0))]
+        rows += [f"{(across[0] * along[1] - across[1] * along[0]) / 2:.6f} "
+                 + " ".join(f"{other} {face[1]:.6f} {-face[0]:.6f} 0" for other, face in zip(others, faces, strict=True))]  # fmt: skip
+    write(path, [f"{size * size}", *rows])
 
 
 def image(path: str, rows: str, columns: str) -> None:
