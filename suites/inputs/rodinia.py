@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import re
+import struct
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -102,11 +103,44 @@ def raw_image(path: str, side: str) -> None:
     Path(path).write_bytes(np.stack([picture(int(side), int(side)) for _ in range(3)], axis=-1).astype(np.uint8).tobytes())
 
 
+def video(path: str, rows: str, columns: str, frames: str) -> None:
+    """heartwall: grey frames, not compressed, a byte for a pixel; the picture drifts by a pixel a frame."""
+    height, width, count = int(rows), int(columns), int(frames)
+    wide = picture(height, width + count).astype(np.uint8)
+
+    def chunk(name: bytes, *parts: bytes) -> bytes:
+        content = b"".join(parts)
+        return name + struct.pack("<I", len(content)) + content + b"\0" * (len(content) % 2)
+
+    size = height * width
+    header = struct.pack("<14I", 40000, size * 25, 0, 0x10, count, 0, 1, size, width, height, 0, 0, 0, 0)
+    stream = b"vidsDIB " + struct.pack("<10I4H", 0, 0, 0, 1, 25, 0, count, size, 0, 0, 0, 0, width, height)
+    kind = struct.pack("<IiiHHIIiiII", 40, width, height, 1, 8, 0, size, 0, 0, 256, 0)
+    pictures = [chunk(b"00db", wide[:, at : at + width].tobytes()) for at in range(count)]
+    places = [struct.pack("<4s3I", b"00db", 0x10, 4 + at * len(pictures[0]), size) for at in range(count)]
+    streams = chunk(b"LIST", b"strl", chunk(b"strh", stream), chunk(b"strf", kind))
+    parts = [chunk(b"LIST", b"hdrl", chunk(b"avih", header), streams), chunk(b"LIST", b"movi", *pictures), chunk(b"idx1", *places)]
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    Path(path).write_bytes(chunk(b"RIFF", b"AVI ", *parts))
+
+
 def picture(rows: int, columns: int) -> np.ndarray:
     """Soft shapes with speckle, 1 to 255."""
     y, x = np.mgrid[0:rows, 0:columns]
     soft = 120 + 60 * np.sin(x / 23) * np.cos(y / 31)
     return np.clip(soft * RANDOM.uniform(0.7, 1.3, (rows, columns)), 1, 255).astype(int)
+
+
+def sequences(path: str, length: str, queries: str) -> None:
+    """mummergpu: a reference, and pieces of it with a letter in five hundred changed."""
+    letters = np.array(list("ACGT"))
+    reference = RANDOM.choice(letters, int(length))
+    write(path, [">reference", *("".join(reference[at : at + 70]) for at in range(0, len(reference), 70))])
+    pieces = []
+    for number, at in enumerate(RANDOM.integers(0, int(length) - 100, int(queries))):
+        piece = np.where(RANDOM.random(100) < 0.002, RANDOM.choice(letters, 100), reference[at : at + 100])
+        pieces += [f">query{number}", "".join(piece)]
+    write(f"{path}.queries", pieces)
 
 
 def symbols(path: str, count: str) -> None:
@@ -192,9 +226,30 @@ def clustered(path: str, printed: str) -> None:
         sys.exit(f"centres are off by up to {np.abs(means - found).max() if len(found) else '?'}")
 
 
+def wavelets(path: str, side: str, levels: str, found: str) -> None:
+    """dwt2d: the 5/3 transform of the red part, as JPEG 2000 has it but with C's division; low parts first, then the others, 0 to 255."""
+
+    def lift(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        even, odd = rows[::2].astype(float), rows[1::2].astype(float)
+        odd = odd - np.trunc((even + np.vstack([even[1:], even[-1:]])) / 2)
+        return even + np.trunc((np.vstack([odd[:1], odd[:-1]]) + odd + 2) / 4), odd
+
+    low = np.fromfile(path, np.uint8).reshape(int(side), int(side), 3)[..., 0].astype(int) - 128
+    parts: list[np.ndarray] = []
+    for _ in range(int(levels)):
+        up, down = lift(low)
+        (low, right), (left, both) = ((half.T for half in lift(rows.T)) for rows in (up, down))
+        parts = [right.ravel(), left.ravel(), both.ravel(), *parts]
+    expected = np.clip(np.concatenate([low.ravel(), *parts]) + 128, 0, 255)
+    theirs = np.fromfile(found, np.uint8)
+    if len(theirs) != len(expected) or (theirs != expected).any():
+        sys.exit(f"{(theirs[: len(expected)] != expected[: len(theirs)]).sum()} of {len(expected)} coefficients differ")
+
+
 KINDS: dict[str, Callable[..., None]] = {
     kind.__name__.replace("_", "-"): kind
-    for kind in (graph, values, features, hurricanes, system, keys, text, mesh, image, raw_image, symbols, compare, solved, nearest, shortest, clustered, heated)
+    for kind in (graph, values, features, hurricanes, system, keys, text, mesh, image, raw_image, video, symbols, sequences,
+                 compare, solved, nearest, shortest, clustered, heated, wavelets)  # fmt: skip
 }
 
 if __name__ == "__main__":
