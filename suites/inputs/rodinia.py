@@ -103,10 +103,10 @@ def raw_image(path: str, side: str) -> None:
     Path(path).write_bytes(np.stack([picture(int(side), int(side)) for _ in range(3)], axis=-1).astype(np.uint8).tobytes())
 
 
-def video(path: str, rows: str, columns: str, frames: str) -> None:
-    """heartwall: grey frames, not compressed, a byte for a pixel; the picture drifts by a pixel a frame."""
+def video(path: str, rows: str, columns: str, frames: str, cells: str = "0") -> None:
+    """heartwall, leukocyte: grey frames, not compressed, a byte for a pixel; the picture, or bright cells, drift by a pixel a frame."""
     height, width, count = int(rows), int(columns), int(frames)
-    wide = picture(height, width + count).astype(np.uint8)
+    wide = (discs(height, width + count, int(cells)) if int(cells) else picture(height, width + count)).astype(np.uint8)
 
     def chunk(name: bytes, *parts: bytes) -> bytes:
         content = b"".join(parts)
@@ -122,6 +122,16 @@ def video(path: str, rows: str, columns: str, frames: str) -> None:
     parts = [chunk(b"LIST", b"hdrl", chunk(b"avih", header), streams), chunk(b"LIST", b"movi", *pictures), chunk(b"idx1", *places)]
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     Path(path).write_bytes(chunk(b"RIFF", b"AVI ", *parts))
+
+
+def discs(rows: int, columns: int, count: int) -> np.ndarray:
+    """Round cells with a radius of ten along the middle of a dark ground."""
+    y, x = np.mgrid[0:rows, 0:columns]
+    ground = RANDOM.uniform(60, 70, (rows, columns))
+    for at in range(count):
+        off = np.hypot(x - columns * (at + 0.5) / count, y - rows / 2 - 30 * (-1) ** at)
+        ground += 120 / (1 + np.exp(off - 10))
+    return ground
 
 
 def picture(rows: int, columns: int) -> np.ndarray:
