@@ -1,7 +1,7 @@
 """Inputs for Rodinia, whose data are not in its repository, and comparisons for those of its applications that have no check.
 
-    python rodinia.py graph graph.txt 4096 6               makes a file
-    python rodinia.py compare ours.txt theirs.txt 1e-3     ends with 1 if a number differs
+python rodinia.py graph graph.txt 4096 6               makes a file
+python rodinia.py compare ours.txt theirs.txt 1e-3     ends with 1 if a number differs
 """
 
 from __future__ import annotations
@@ -87,8 +87,9 @@ def mesh(path: str, side: str) -> None:
         faces = [after - before for before, after in zip(around, around[1:] + around[:1], strict=True)]
         across, along = around[2] - around[0], around[3] - around[1]
         others = [beside(column + right, row + up) for right, up in ((0, -1), (1, 0), (0, 1), (-1, 0))]
-        rows += [f"{(across[0] * along[1] - across[1] * along[0]) / 2:.6f} "
-                 + " ".join(f"{other} {face[1]:.6f} {-face[0]:.6f} 0" for other, face in zip(others, faces, strict=True))]  # fmt: skip
+        area = (across[0] * along[1] - across[1] * along[0]) / 2
+        sides = " ".join(f"{other} {face[1]:.6f} {-face[0]:.6f} 0" for other, face in zip(others, faces, strict=True))
+        rows += [f"{area:.6f} {sides}"]
     write(path, [f"{size * size}", *rows])
 
 
@@ -104,7 +105,7 @@ def raw_image(path: str, side: str) -> None:
 
 
 def video(path: str, rows: str, columns: str, frames: str, cells: str = "0") -> None:
-    """heartwall, leukocyte: grey frames, not compressed, a byte for a pixel; the picture, or bright cells, drift by a pixel a frame."""
+    """heartwall, leukocyte: grey frames, not compressed, a byte for a pixel; a picture or cells that drift by a pixel a frame."""
     height, width, count = int(rows), int(columns), int(frames)
     wide = (discs(height, width + count, int(cells)) if int(cells) else picture(height, width + count)).astype(np.uint8)
 
@@ -237,7 +238,7 @@ def clustered(path: str, printed: str) -> None:
 
 
 def wavelets(path: str, side: str, levels: str, found: str) -> None:
-    """dwt2d: the 5/3 transform of the red part, as JPEG 2000 has it but with C's division; low parts first, then the others, 0 to 255."""
+    """dwt2d: the 5/3 transform of the red part, that of JPEG 2000 but with C's division; low parts first, 0 to 255."""
 
     def lift(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         even, odd = rows[::2].astype(float), rows[1::2].astype(float)
@@ -256,11 +257,9 @@ def wavelets(path: str, side: str, levels: str, found: str) -> None:
         sys.exit(f"{(theirs[: len(expected)] != expected[: len(theirs)]).sum()} of {len(expected)} coefficients differ")
 
 
-KINDS: dict[str, Callable[..., None]] = {
-    kind.__name__.replace("_", "-"): kind
-    for kind in (graph, values, features, hurricanes, system, keys, text, mesh, image, raw_image, video, symbols, sequences,
-                 compare, solved, nearest, shortest, clustered, heated, wavelets)  # fmt: skip
-}
+MAKE = (graph, values, features, hurricanes, system, keys, text, mesh, image, raw_image, video, symbols, sequences)
+CHECK = (compare, solved, nearest, shortest, clustered, heated, wavelets)
+KINDS: dict[str, Callable[..., None]] = {kind.__name__.replace("_", "-"): kind for kind in (*MAKE, *CHECK)}
 
 if __name__ == "__main__":
     if len(sys.argv) < 3 or sys.argv[1] not in KINDS:
