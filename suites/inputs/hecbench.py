@@ -1,7 +1,7 @@
 """Inputs of the form that applications of HeCBench read; the suite keeps its own outside its repository.
 
     python hecbench.py grid FILE SIDE LOW HIGH        a number a line, SIDE x SIDE of them between LOW and HIGH (hotspot)
-    python hecbench.py graph FILE NODES EDGES         nodes with their first edge and how many, the source, edges with a weight (bfs)
+    python hecbench.py graph FILE NODES EDGES         first edge and number of edges of each node, source, weighted edges (bfs)
     python hecbench.py bitmap FILE WIDTH HEIGHT       a BMP file with 24 bits a pixel (sobel); WIDTH is a multiple of 4
 """
 
