@@ -2,17 +2,18 @@
 
 import numpy as np
 
-from simtlab.compiled import compiled, fetch_add, load_i64, store_i64
+from simtlab.compiled import compiled, fetch_add, load_i64, reader_of, store_i64
 from simtlab.execute.barrier import release_complete
-from simtlab.execute.races import LOAD, STORE, watch_access
-from simtlab.execute.state import N_BARRIERS, QUANTUM, SHORT_QUANTUM, Outcome, WarpStatus
+from simtlab.execute.races import LOAD, STORE, watch_access, watch_at
+from simtlab.execute.state import N_BARRIERS, QUANTUM, SHORT_QUANTUM, Outcome, WarpStatus, cta_t, launch_t, worker_t
 from simtlab.execute.warp import lanes_of, run_warp
-from simtlab.program.encode import NO_RECONVERGENCE
+from simtlab.program.encode import NO_RECONVERGENCE, code_at
 
 RUNNING, DONE = int(WarpStatus.RUNNING), int(WarpStatus.DONE)
 OUT_DONE, OUT_FAULT, OUT_SERVICE = int(Outcome.DONE), int(Outcome.FAULT), int(Outcome.SERVICE)
 OUT_SPENT, OUT_STALLED, OUT_STUCK = int(Outcome.SPENT), int(Outcome.STALLED), int(Outcome.STUCK)
 OUT_STOPPED = int(Outcome.STOPPED)
+launch_at, worker_at, cta_at = map(reader_of, (launch_t, worker_t, cta_t))
 
 
 @compiled
@@ -116,6 +117,17 @@ def run_ctas_in_step(launch, code, worker, cta, watch):
         outcome = after_a_turn(launch, worker, cta, run_cta_in_step(launch, code, worker, cta, watch))
         if outcome != OUT_DONE:
             return outcome
+
+
+@compiled
+def run_ctas_at(launch, code, worker, cta):
+    """The same for records given by their addresses: to hand a record to compiled code takes longer than many a launch."""
+    return run_ctas(launch_at(launch), code_at(code), worker_at(worker), cta_at(cta))
+
+
+@compiled
+def run_ctas_in_step_at(launch, code, worker, cta, watch):
+    return run_ctas_in_step(launch_at(launch), code_at(code), worker_at(worker), cta_at(cta), watch_at(watch))
 
 
 @compiled

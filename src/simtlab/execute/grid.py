@@ -13,7 +13,7 @@ from functools import cache
 
 import numpy as np
 
-from simtlab.execute.cta import run_ctas, run_ctas_in_step
+from simtlab.execute.cta import run_ctas_at, run_ctas_in_step_at
 from simtlab.execute.races import new_watch
 from simtlab.execute.state import FaultCode, Outcome, cta_t, field_offset, launch_t, warp_t, window_t, worker_t
 from simtlab.program.context import fill_lanes
@@ -54,6 +54,7 @@ class Slot:
 
     def __init__(self, launch: np.ndarray):
         self.record = np.zeros(1, CTA)
+        self.address = self.record.ctypes.data
         shape = launch[0]
         warps = int(-(-shape["threads"] // 32))
         self.registers = aligned_bytes(warps * int(shape["register_bytes"]))
@@ -120,6 +121,7 @@ class Worker:
 
     def __init__(self, program: Program, pace: Pace = Pace.IN_TURNS):
         self.record = np.zeros(1, WORKER)
+        self.address = self.record.ctypes.data
         self.watch = None if pace == Pace.IN_TURNS else new_watch(pace == Pace.WATCHED)
         self.windows = np.zeros(len(program.lowered), window_t)
         self.record["windows"] = self.windows.ctypes.data
@@ -130,6 +132,7 @@ class GridRun:
 
     def __init__(self, program: Program, launch: np.ndarray, serve: Callable[[Slot, Worker], None], pace: Pace = Pace.IN_TURNS):
         self.program, self.launch, self.serve, self.pace = program, launch, serve, pace
+        self.launch_address = launch.ctypes.data
         self.lock = threading.Lock()
         self.workers: list[Worker] = []
         self.faults: list[tuple[Slot, Worker]] = []
@@ -195,8 +198,11 @@ class GridRun:
     def _step(self, worker: Worker, slot: Slot) -> Outcome:
         """Run the slot until something other than a request to the host comes up."""
         while True:
-            given = (self.launch[0], self.program.table[0], worker.record[0], slot.record[0])
-            outcome = Outcome(run_ctas(*given) if worker.watch is None else run_ctas_in_step(*given, worker.watch[0]))
+            given = (self.launch_address, self.program.addresses[0], worker.address, slot.address)
+            if worker.watch is None:
+                outcome = Outcome(run_ctas_at(*given))
+            else:
+                outcome = Outcome(run_ctas_in_step_at(*given, worker.watch.ctypes.data))
             if outcome != Outcome.SERVICE:
                 return outcome
             with self.lock:

@@ -6,7 +6,7 @@ there was not touched, or another has taken its place: a race may be missed, and
 
 import numpy as np
 
-from simtlab.compiled import compiled
+from simtlab.compiled import compiled, reader_of
 from simtlab.execute.memory import lane_address
 from simtlab.isa.spaces import LOCAL_BASE, LOCAL_BYTES, SHARED_BASE
 from simtlab.program.action import Action, Space
@@ -35,6 +35,7 @@ watch_t = np.dtype(
     [("wanted", "i8"), ("n_races", "i8"), ("races", race_t, (MAX_RACES,)), ("words", touched_t, (MAX_WORDS,))], align=True
 )
 WATCH = np.dtype((np.record, watch_t))
+watch_at = reader_of(watch_t)
 
 
 def new_watch(wanted: bool) -> np.ndarray:

@@ -11,7 +11,6 @@ import numpy as np
 
 from simtlab.execute.grid import GridRun, Pace
 from simtlab.isa.spaces import SHARED_BASE, SHARED_BYTES
-from simtlab.program.action import Action, Space
 from simtlab.program.program import Program
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ class Paces:
     def run(self, threads: int, program: Program, launch: np.ndarray, make: Callable[[Pace], GridRun]) -> list[GridRun]:
         """Run a grid, in one part or two."""
         block = tuple(int(size) for size in launch[0]["block"])
-        if not (self.looks or self.reports) or prod(block) <= WARP or not stores_plainly(program):
+        if not (self.looks or self.reports) or prod(block) <= WARP or not program.stores_plainly:
             return finished([make(Pace.IN_TURNS)], threads)
         if self.reports:
             return finished([make(Pace.WATCHED)], threads)
@@ -57,11 +56,6 @@ def finished(parts: list[GridRun], threads: int) -> list[GridRun]:
     for part in parts:
         part.run(threads)
     return parts
-
-
-def stores_plainly(program: Program) -> bool:
-    """Whether a kernel stores, other than by atomics, where another thread may look."""
-    return any(one.action == Action.STORE and one.space != Space.LOCAL for one in program.lowered)
 
 
 def told_races(gpu: Gpu, program: Program, grid: Sequence[int], parts: Sequence[GridRun]) -> list[str]:

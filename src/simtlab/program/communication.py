@@ -20,3 +20,8 @@ def may_communicate(instructions: Sequence[Lowered]) -> bool:
         if instruction.action == Action.SERVICE and instruction.values[0] in (Service.MALLOC, Service.FREE):
             return True
     return False
+
+
+def has_plain_stores(instructions: Sequence[Lowered]) -> bool:
+    """Stores, other than by atomics, to where another thread may look."""
+    return any(one.action == Action.STORE and one.space != Space.LOCAL for one in instructions)

@@ -12,7 +12,7 @@ from simtlab.frontend.cubin import RegisterCounts
 from simtlab.frontend.mangled import readable_name
 from simtlab.isa.build import provide
 from simtlab.isa.shape import Shape
-from simtlab.program.communication import may_communicate
+from simtlab.program.communication import has_plain_stores, may_communicate
 from simtlab.program.encode import MAX_INSTRUCTIONS, encode
 from simtlab.program.frame import place_in_order, shared_layout
 from simtlab.program.function import Depth, FunctionCode, depth_of, lower_function
@@ -59,6 +59,11 @@ class Program:
     def ctas_communicate(self) -> bool:
         """Whether its CTAs may see each other's work."""
         return may_communicate(self.lowered)
+
+    @cached_property
+    def stores_plainly(self) -> bool:
+        """Whether it stores, other than by atomics, where another thread may look."""
+        return has_plain_stores(self.lowered)
 
     @cached_property
     def code(self) -> np.ndarray:
