@@ -1,0 +1,219 @@
+"""Inputs and references for the ISPASS-2009 applications.
+
+    ispass.py cutil folder              stand-in for NVIDIA's cutil.h, which the old CUDA SDK had
+    ispass.py boost folder              stand-in for the few names of Boost.Filesystem that AES uses
+    ispass.py digits file count         images of the form of MNIST's t10k-images-idx3-ubyte
+    ispass.py sequences folder n        a made reference of 8n bases, and n queries of 25 (half of them cut out of it)
+    ispass.py levels graph result       BFS: result against a breadth-first search of the graph
+    ispass.py digest printed            LIB: what it printed against the same model in double precision
+    ispass.py network images weights result   NN: result against the network in double precision
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import struct
+import sys
+from pathlib import Path
+
+import numpy as np
+
+CUTIL = r"""// Stand-in for NVIDIA's cutil.h: errors, timers, arguments, comparison of bytes.
+#pragma once
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <cuda_runtime.h>
+
+enum CUTBoolean { CUTFalse = 0, CUTTrue = 1 };
+
+static inline void cutStopOn(cudaError_t error, const char *file, int line)
+{
+    if (error == cudaSuccess) return;
+    fprintf(stderr, "%s:%d: %s\n", file, line, cudaGetErrorString(error));
+    exit(EXIT_FAILURE);
+}
+
+#define CUDA_SAFE_CALL_NO_SYNC(call) cutStopOn((call), __FILE__, __LINE__)
+#define CUDA_SAFE_CALL(call) (cutStopOn((call), __FILE__, __LINE__), cutStopOn(cudaDeviceSynchronize(), __FILE__, __LINE__))
+#define CUT_CHECK_ERROR(text) cutStopOn(cudaGetLastError(), text, __LINE__)
+#define CUT_SAFE_CALL(call) do { if ((call) != CUTTrue) { fprintf(stderr, "%s:%d: cutil\n", __FILE__, __LINE__); exit(EXIT_FAILURE); } } while (0)
+#define CUT_DEVICE_INIT(...) CUDA_SAFE_CALL(cudaSetDevice(0))
+#define CUT_EXIT(argc, argv) exit(EXIT_SUCCESS)
+#define CUT_BANK_CHECKER(array, index) array[index]
+
+struct CutTimer { double begin_ms, total_ms; };
+static CutTimer cutTimers[64];
+static unsigned cutTimerCount;
+
+static inline double cutNow_ms() { timespec now; clock_gettime(CLOCK_MONOTONIC, &now); return now.tv_sec * 1e3 + now.tv_nsec * 1e-6; }
+static inline CUTBoolean cutCreateTimer(unsigned *timer) { *timer = cutTimerCount++ % 64; cutTimers[*timer] = CutTimer(); return CUTTrue; }
+static inline CUTBoolean cutDeleteTimer(unsigned) { return CUTTrue; }
+static inline CUTBoolean cutStartTimer(unsigned timer) { cutTimers[timer].begin_ms = cutNow_ms(); return CUTTrue; }
+static inline CUTBoolean cutResetTimer(unsigned timer) { cutTimers[timer].total_ms = 0; cutTimers[timer].begin_ms = cutNow_ms(); return CUTTrue; }
+static inline CUTBoolean cutStopTimer(unsigned timer) { cutTimers[timer].total_ms += cutNow_ms() - cutTimers[timer].begin_ms; return CUTTrue; }
+static inline float cutGetTimerValue(unsigned timer) { return (float)cutTimers[timer].total_ms; }
+
+static inline const char *cutArgument(int argc, const char **argv, const char *name)
+{
+    for (int i = 1; i < argc; i++) {
+        const char *given = argv[i] + strspn(argv[i], "-");
+        size_t length = strlen(name);
+        if (given != argv[i] && !strncmp(given, name, length) && (!given[length] || given[length] == '=')) return given + length;
+    }
+    return 0;
+}
+static inline CUTBoolean cutCheckCmdLineFlag(int argc, const char **argv, const char *name) { return cutArgument(argc, argv, name) ? CUTTrue : CUTFalse; }
+static inline CUTBoolean cutGetCmdLineArgumenti(int argc, const char **argv, const char *name, int *value)
+{
+    const char *given = cutArgument(argc, argv, name);
+    if (!given || *given != '=') return CUTFalse;
+    *value = atoi(given + 1);
+    return CUTTrue;
+}
+static inline CUTBoolean cutCompareub(const unsigned char *one, const unsigned char *other, unsigned bytes)
+{
+    return memcmp(one, other, bytes) ? CUTFalse : CUTTrue;
+}
+"""
+
+BOOST = """// Stand-in for Boost.Filesystem: the standard library has the same names now.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+namespace boost {
+using std::intmax_t;
+namespace filesystem {
+using std::filesystem::path;
+using std::filesystem::exists;
+using std::filesystem::file_size;
+}
+}
+using std::copy;
+using std::rotate;
+using std::transform;
+"""
+
+SIDE = 28  # pixels of an image
+
+
+def cutil(folder: str) -> None:
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    (Path(folder) / "cutil.h").write_text(CUTIL)
+
+
+def boost(folder: str) -> None:
+    for name in ("operations", "fstream"):
+        path = Path(folder) / "boost" / "filesystem" / f"{name}.hpp"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(BOOST if name == "operations" else '#include "operations.hpp"\n')
+
+
+def digits(file: str, count: str) -> None:
+    """Blurred strokes: bright lines between random points."""
+    chance = np.random.default_rng(1)
+    images = np.zeros((int(count), SIDE, SIDE), np.uint8)
+    for image in images:
+        points = chance.integers(5, SIDE - 5, (4, 2))
+        for (y0, x0), (y1, x1) in zip(points, points[1:], strict=False):
+            for t in np.linspace(0, 1, 2 * SIDE):
+                y, x = round(y0 + (y1 - y0) * t), round(x0 + (x1 - x0) * t)
+                image[y : y + 2, x : x + 2] = 230
+    Path(file).write_bytes(struct.pack(">4i", 2051, int(count), SIDE, SIDE) + images.tobytes())
+
+
+def sequences(folder: str, n: str) -> None:
+    chance, length = random.Random(1), 25
+    reference = "".join(chance.choices("ACGT", k=8 * int(n)))
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    lines = [reference[i : i + 70] for i in range(0, len(reference), 70)]
+    (Path(folder) / "reference.fna").write_text("\n".join([">made", *lines]) + "\n")
+    queries = []
+    for number in range(int(n)):
+        at = chance.randrange(len(reference) - length)
+        bases = reference[at : at + length] if number % 2 else "".join(chance.choices("ACGT", k=length))
+        queries += [f">made{number}", bases]
+    (Path(folder) / "queries.fna").write_text("\n".join(queries) + "\n")
+
+
+def levels(graph: str, result: str) -> None:
+    numbers = np.array(Path(graph).read_text().split(), int)
+    n, (first, degree) = numbers[0], numbers[1 : 1 + 2 * numbers[0]].reshape(-1, 2).T
+    source, targets = numbers[1 + 2 * n], numbers[3 + 2 * n :: 2]
+    cost = np.full(n, -1)
+    cost[source], front, level = 0, [source], 0
+    while len(front):
+        level += 1
+        reached = np.unique(np.concatenate([targets[first[node] : first[node] + degree[node]] for node in front]))
+        front = reached[cost[reached] < 0]
+        cost[front] = level
+    found = np.array(re.findall(r"cost:(-?\d+)", Path(result).read_text()), int)
+    print(f"{n} nodes, {level} levels, {np.count_nonzero(found != cost) if found.size == n else n} differ")
+    sys.exit(not np.array_equal(found, cost))
+
+
+def swaptions(rate: np.ndarray) -> float:
+    """Value of the portfolio for 80 forward rates: Giles' LIBOR market model with z = 0.3 on every path."""
+    rate, delta, volatility = rate.copy(), 0.25, 0.2
+    for n in range(40):
+        drift = 0.0
+        for i in range(n + 1, 80):
+            drift += delta * volatility * rate[i] / (1 + delta * rate[i])
+            rate[i] *= np.exp(delta * volatility * drift + volatility * (np.sqrt(delta) * 0.3 - 0.5 * delta * volatility))
+    discount = np.cumprod(1 / (1 + delta * rate[40:]))
+    annuity = delta * np.cumsum(discount)
+    value = 0.0
+    for maturity in (4, 8, 20, 28, 40):
+        for strike in (0.045, 0.05, 0.055):
+            value += 100 * max(0.0, 1 - discount[maturity - 1] - strike * annuity[maturity - 1])
+    return value * np.prod(1 / (1 + delta * rate[:40]))
+
+
+def digest(printed: str) -> None:
+    """The value, and its sensitivity to the last rate, here by a difference."""
+    start, step = np.full(80, 0.05), 1e-5
+    value = swaptions(start)
+    last = np.eye(80)[79] * step
+    slope = (swaptions(start + last) - swaptions(start - last)) / (2 * step)
+    found = {name: [float(x) for x in re.findall(rf"^{name}\s+=\s+(\S+)", Path(printed).read_text(), re.M)] for name in ("v", "Lb")}
+    print(f"v {value:.6f}, dv/dL[79] {slope:.6f}; found {found}")
+    right = len(found["v"]) == 2 and len(found["Lb"]) == 1 and np.allclose(found["v"], value, rtol=1e-4) and np.allclose(found["Lb"], slope, rtol=1e-3)
+    sys.exit(not right)
+
+
+def network(images: str, weights: str, result: str) -> None:
+    """Two convolutions with stride 2, two dense layers, each with a scaled tanh; the first image."""
+    layers = [np.fromfile(Path(weights) / f"lw{i}.wei", np.float32).astype(float) for i in (1, 2, 3, 4)]
+    image = np.zeros((29, 29))
+    image[:SIDE, :SIDE] = np.fromfile(images, np.uint8, SIDE * SIDE, offset=16).reshape(SIDE, SIDE)
+    maps = convolve((1 - image / 256)[None], layers[0].reshape(6, -1))
+    maps = convolve(maps, layers[1].reshape(50, -1))
+    hidden = squash(dense(maps.ravel(), layers[2].reshape(100, -1)))
+    wanted = squash(dense(hidden, layers[3].reshape(10, -1)))
+    found = np.fromfile(result)
+    print(f"largest difference {np.abs(found - wanted).max():.2e}")
+    sys.exit(not np.allclose(found, wanted, atol=1e-4))
+
+
+def squash(x: np.ndarray) -> np.ndarray:
+    return 1.7159 * np.tanh(0.66666667 * x)
+
+
+def dense(x: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    return weights[:, 0] + weights[:, 1:] @ x
+
+
+def convolve(maps: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """5 x 5 windows, two apart; weights of a map: a bias, then for each input map (innermost) its 25."""
+    windows = np.lib.stride_tricks.sliding_window_view(maps, (5, 5), axis=(1, 2))[:, ::2, ::2]
+    kernels = weights[:, 1 : 1 + 25 * len(maps)].reshape(len(weights), 25, len(maps))
+    return squash(weights[:, :1, None] + np.einsum("cyxk,mkc->myx", windows.reshape(*windows.shape[:3], 25), kernels))
+
+
+if __name__ == "__main__":
+    kinds = {each.__name__: each for each in (cutil, boost, digits, sequences, levels, digest, network)}
+    kinds[sys.argv[1]](*sys.argv[2:])
