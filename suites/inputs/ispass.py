@@ -6,6 +6,7 @@
     ispass.py sequences folder n        a made reference of 8n bases, and n queries of 25 (half of them cut out of it)
     ispass.py levels graph result       BFS: result against a breadth-first search of the graph
     ispass.py digest printed            LIB: what it printed against the same model in double precision
+    ispass.py numbers reference result  CP: numbers within 0.5% or 0.005, as the suite's compare-output has it
     ispass.py network images weights result   NN: result against the network in double precision
 """
 
@@ -185,6 +186,13 @@ def digest(printed: str) -> None:
     sys.exit(not right)
 
 
+def numbers(reference: str, result: str) -> None:
+    wanted, found = (np.array(Path(name).read_text().split(), float) for name in (reference, result))
+    wrong = np.count_nonzero(~(np.abs(wanted - found) < np.maximum(0.005, 0.005 * np.abs(wanted)))) if wanted.size == found.size else wanted.size
+    print(f"{wanted.size} numbers, {wrong} differ")
+    sys.exit(bool(wrong))
+
+
 def network(images: str, weights: str, result: str) -> None:
     """Two convolutions with stride 2, two dense layers, each with a scaled tanh; the first image."""
     layers = [np.fromfile(Path(weights) / f"lw{i}.wei", np.float32).astype(float) for i in (1, 2, 3, 4)]
@@ -215,5 +223,5 @@ def convolve(maps: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 if __name__ == "__main__":
-    kinds = {each.__name__: each for each in (cutil, boost, digits, sequences, levels, digest, network)}
+    kinds = {each.__name__: each for each in (cutil, boost, digits, sequences, levels, digest, numbers, network)}
     kinds[sys.argv[1]](*sys.argv[2:])

@@ -1,6 +1,7 @@
 """Inputs of the forms that Parboil's applications read, and the comparison of what they write.
 
     parboil.py opencl folder                   stand-in for CL/cl.h, which common/include/parboil.h takes in for six types
+    parboil.py operators folder                declares fft's operators on float2 for the device, as nvcc's first versions took all functions to be
     parboil.py graph file nodes degree         bfs: a text, each node's first edge and number of edges, then edges with cost 1
     parboil.py matrix file rows columns        sgemm: a text, columns one after another
     parboil.py sparse file rows per_row        spmv: a symmetric Matrix Market file, and file.bin, a vector
@@ -37,6 +38,17 @@ typedef struct _cl_event *cl_event;
 typedef struct _cl_mem *cl_mem;
 """
 
+OPERATORS = """// Put before fft: its operators are for the device, too, as all inline functions were for nvcc's first versions.
+#pragma once
+#ifdef __CUDACC__
+#include <cuda_runtime.h>
+__host__ __device__ inline float2 operator*(float2 a, float2 b);
+__host__ __device__ inline float2 operator*(float2 a, float b);
+__host__ __device__ inline float2 operator+(float2 a, float2 b);
+__host__ __device__ inline float2 operator-(float2 a, float2 b);
+#endif
+"""
+
 CHANCE = np.random.default_rng(1)
 
 
@@ -44,6 +56,11 @@ def opencl(folder: str) -> None:
     path = Path(folder) / "CL" / "cl.h"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(OPENCL)
+
+
+def operators(folder: str) -> None:
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    (Path(folder) / "operators.h").write_text(OPERATORS)
 
 
 def graph(file: str, nodes: str, degree: str) -> None:
@@ -166,5 +183,5 @@ def compare(wanted: np.ndarray, found: np.ndarray, absolute: float, relative: fl
 
 
 if __name__ == "__main__":
-    kinds = (opencl, graph, matrix, sparse, reals, samples, grid, molecule, basis, picture, pixels, frame, sky, cavity, floats, numbers)
+    kinds = (opencl, operators, graph, matrix, sparse, reals, samples, grid, molecule, basis, picture, pixels, frame, sky, cavity, floats, numbers)
     {each.__name__: each for each in kinds}[sys.argv[1]](*sys.argv[2:])
