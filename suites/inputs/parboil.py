@@ -1,23 +1,23 @@
 """Inputs of the forms that Parboil's applications read, and the comparison of what they write.
 
-    parboil.py opencl folder                   stand-in for CL/cl.h, which common/include/parboil.h takes in for six types
-    parboil.py operators folder                declares fft's operators on float2 for the device, as nvcc's first versions took all functions to be
-    parboil.py graph file nodes degree         bfs: a text, each node's first edge and number of edges, then edges with cost 1
-    parboil.py matrix file rows columns        sgemm: a text, columns one after another
-    parboil.py sparse file rows per_row        spmv: a symmetric Matrix Market file, and file.bin, a vector
-    parboil.py reals file count                fft, stencil: floats
-    parboil.py samples file k x [both]         mri-q, mri-fhd: k-space samples and x points (`both`: with two more arrays)
-    parboil.py grid file n                     mri-gridding: its parameters for n samples, and file.data, these
-    parboil.py molecule file atoms side        cutcp: a .pqr file, atoms in a cube
-    parboil.py basis file shells               rpes: atoms, and file.basis with their shells
-    parboil.py picture file width height bins  histo: bins around a centre
-    parboil.py pixels file count               imghisto: big-endian words of 12 bits
-    parboil.py frame file width height shift   sad: an image, moved by `shift` pixels
-    parboil.py sky file points seed            tpacf: right ascension and declination of points, some in clusters
-    parboil.py cavity file                     lbm: obstacles in its 120 x 120 x 150 cells
+parboil.py opencl folder                   stand-in for CL/cl.h, which common/include/parboil.h takes in for six types
+parboil.py operators folder                declares fft's operators on float2 for the device
+parboil.py graph file nodes degree         bfs: a text, each node's first edge and number of edges, then edges with cost 1
+parboil.py matrix file rows columns        sgemm: a text, columns one after another
+parboil.py sparse file rows per_row        spmv: a symmetric Matrix Market file, and file.bin, a vector
+parboil.py reals file count                fft, stencil: floats
+parboil.py samples file k x [both]         mri-q, mri-fhd: k-space samples and x points (`both`: with two more arrays)
+parboil.py grid file n                     mri-gridding: its parameters for n samples, and file.data, these
+parboil.py molecule file atoms side        cutcp: a .pqr file, atoms in a cube
+parboil.py basis file shells               rpes: atoms, and file.basis with their shells
+parboil.py picture file width height bins  histo: bins around a centre
+parboil.py pixels file count               imghisto: big-endian words of 12 bits
+parboil.py frame file width height shift   sad: an image, moved by `shift` pixels
+parboil.py sky file points seed            tpacf: right ascension and declination of points, some in clusters
+parboil.py cavity file                     lbm: obstacles in its 120 x 120 x 150 cells
 
-    parboil.py floats reference file absolute relative     floats: within a part of the largest, or of each
-    parboil.py numbers reference file absolute relative    numbers in texts
+parboil.py floats reference file absolute relative     floats: within a part of the largest, or of each
+parboil.py numbers reference file absolute relative    numbers in texts
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ def graph(file: str, nodes: str, degree: str) -> None:
     edges = edges[np.argsort(edges[:, 0], kind="stable")]
     count = np.bincount(edges[:, 0], minlength=n)
     first = np.cumsum(count) - count
-    lines = [str(n), *(f"{a} {b}" for a, b in zip(first, count, strict=True)), "", "0", "", str(len(edges)), *(f"{to} 1" for to in edges[:, 1])]
+    lines = [str(n), *(f"{a} {b}" for a, b in zip(first, count, strict=True))]
+    lines += ["", "0", "", str(len(edges)), *(f"{to} 1" for to in edges[:, 1])]
     Path(file).write_text("\n".join(lines) + "\n")
 
 
@@ -116,7 +117,8 @@ def grid(file: str, n: str) -> None:
 def molecule(file: str, atoms: str, side: str) -> None:
     at = CHANCE.random((int(atoms), 3)) * float(side)
     charge = np.where(np.arange(int(atoms)) % 3, 0.4, -0.8)
-    lines = [f"ATOM {i + 1} O WAT 1 {x:.3f} {y:.3f} {z:.3f} {q:.3f}" for i, ((x, y, z), q) in enumerate(zip(at, charge, strict=True))]
+    rows = zip(range(1, len(at) + 1), *at.T, charge, strict=True)
+    lines = [f"ATOM {i} O WAT 1 {x:.3f} {y:.3f} {z:.3f} {q:.3f}" for i, x, y, z, q in rows]
     Path(file).write_text("\n".join(lines) + "\n")
 
 
@@ -183,5 +185,6 @@ def compare(wanted: np.ndarray, found: np.ndarray, absolute: float, relative: fl
 
 
 if __name__ == "__main__":
-    kinds = (opencl, operators, graph, matrix, sparse, reals, samples, grid, molecule, basis, picture, pixels, frame, sky, cavity, floats, numbers)
-    {each.__name__: each for each in kinds}[sys.argv[1]](*sys.argv[2:])
+    standins, comparisons = (opencl, operators), (floats, numbers)
+    made = (graph, matrix, sparse, reals, samples, grid, molecule, basis, picture, pixels, frame, sky, cavity)
+    {each.__name__: each for each in (*standins, *made, *comparisons)}[sys.argv[1]](*sys.argv[2:])
