@@ -16,8 +16,8 @@ parboil.py frame file width height shift   sad: an image, moved by `shift` pixel
 parboil.py sky file points seed            tpacf: right ascension and declination of points, some in clusters
 parboil.py cavity file                     lbm: obstacles in its 120 x 120 x 150 cells
 
-parboil.py floats reference file absolute relative     floats: within a part of the largest, or of each
-parboil.py numbers reference file absolute relative    numbers in texts
+parboil.py floats reference file header absolute relative  floats after a header: within a part of the largest, or of each
+parboil.py numbers reference file absolute relative        numbers in texts
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def molecule(file: str, atoms: str, side: str) -> None:
     at = CHANCE.random((int(atoms), 3)) * float(side)
     charge = np.where(np.arange(int(atoms)) % 3, 0.4, -0.8)
     rows = zip(range(1, len(at) + 1), *at.T, charge, strict=True)
-    lines = [f"ATOM {i} O WAT 1 {x:.3f} {y:.3f} {z:.3f} {q:.3f}" for i, x, y, z, q in rows]
+    lines = [f"ATOM  {i} O WAT 1 {x:.3f} {y:.3f} {z:.3f} {q:.3f}" for i, x, y, z, q in rows]
     Path(file).write_text("\n".join(lines) + "\n")
 
 
@@ -166,9 +166,13 @@ def cavity(file: str) -> None:
     Path(file).write_bytes(b"".join(plane.tobytes() + b"\n" for plane in lines))
 
 
-def floats(reference: str, file: str, absolute: str, relative: str) -> None:
-    """Words of a header are compared as floats, too: a count makes the files differ in size."""
-    compare(*(np.fromfile(name, np.float32).astype(float) for name in (reference, file)), float(absolute), float(relative))
+def floats(reference: str, file: str, header: str, absolute: str, relative: str) -> None:
+    """Words of the header are counts, which the size tells, and sums, which are compared each for itself."""
+    wanted, found = (np.fromfile(name, np.float32).astype(float) for name in (reference, file))
+    n = int(header)
+    if not np.allclose(wanted[:n], found[:n], rtol=float(relative)):
+        sys.exit(f"header {found[:n]}, not {wanted[:n]}")
+    compare(wanted[n:], found[n:], float(absolute), float(relative))
 
 
 def numbers(reference: str, file: str, absolute: str, relative: str) -> None:
