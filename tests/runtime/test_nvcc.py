@@ -52,7 +52,10 @@ def test_a_program_with_texture_references_gets_the_header_for_them(tmp_path):
 
 
 INVALID = "cudaErrorInvalidSymbol"
+REGISTERED = ["cudaErrorInvalidValue", "cudaSuccess", "cudaErrorHostMemoryAlreadyRegistered", "cudaSuccess", "cudaSuccess",
+              "cudaErrorHostMemoryNotRegistered", "0 wrong"]  # fmt: skip
 PRINTED = {
+    "registered_memory": "\n".join(REGISTERED) + "\n",
     "texture_references": "0 wrong\n",
     "old_names": f"cudaSuccess\n{INVALID}\n{INVALID}\n0 10 200 3000 4 50 600 7000 8 1\n",
 }
@@ -60,7 +63,7 @@ PRINTED = {
 
 @needs_nvcc
 @pytest.mark.parametrize("name", PRINTED)
-def test_what_cuda_has_dropped(name, tmp_path, capfd):
+def test_a_small_program_prints_what_it_should(name, tmp_path, capfd):
     assert nvcc.compile_program([str(Path(__file__).parent / f"{name}.cu"), "-o", str(tmp_path / name)]) == 0
     assert execute([str(tmp_path / name)], MachineChoice(), Host(), False).status == 0
     assert capfd.readouterr().out == PRINTED[name]
