@@ -54,7 +54,9 @@ def test_a_program_with_texture_references_gets_the_header_for_them(tmp_path):
 INVALID = "cudaErrorInvalidSymbol"
 REGISTERED = ["cudaErrorInvalidValue", "cudaSuccess", "cudaErrorHostMemoryAlreadyRegistered", "cudaSuccess", "cudaSuccess",
               "cudaErrorHostMemoryNotRegistered", "0 wrong"]  # fmt: skip
+RECORDED = Path(__file__).parent.parent / "data"
 PRINTED = {
+    "one_of_two": (RECORDED / "one_of_two_h200.txt").read_text(),  # as an H200 printed it
     "registered_memory": "\n".join(REGISTERED) + "\n",
     "texture_references": "0 wrong\n",
     "old_names": f"cudaSuccess\n{INVALID}\n{INVALID}\n0 10 200 3000 4 50 600 7000 8 1\n",

@@ -9,6 +9,7 @@ import numpy as np
 
 from simtlab.compiled import compiled, load_i64, load_u8, load_u32
 from simtlab.execute.state import field_offset
+from simtlab.program.forms import GEOMETRIES
 
 HANDLE_BASE = 0x7E57_0000_0000  # a handle is this plus a row number, so that stray integers are no handles
 NO_IMAGE, NO_TEXEL = 0, 0
@@ -54,6 +55,7 @@ PITCH, SLICE = field_offset(image_t, "pitch"), field_offset(image_t, "slice")
 CHANNELS, COMPONENT_BYTES = field_offset(image_t, "channels"), field_offset(image_t, "component_bytes")
 FORMAT, LINEAR = field_offset(image_t, "format"), field_offset(image_t, "linear")
 NORMALIZED, READ_AS_FLOAT = field_offset(image_t, "normalized"), field_offset(image_t, "read_as_float")
+TEXTURE, ONE_D, TWO_D = int(Role.TEXTURE), GEOMETRIES.index("1d"), GEOMETRIES.index("2d")
 X_MODE = field_offset(image_t, "x_mode")  # the modes of y and z follow it, as height and depth follow the width
 
 
@@ -64,7 +66,9 @@ def find_image(launch, handle, role, geometry):
     if number < 0 or number >= launch.n_textures:
         return NO_IMAGE
     image = launch.textures + number * IMAGE_BYTES
-    if load_i64(image + ROLE) != role or load_i64(image + GEOMETRY) != geometry:
+    is_so = load_i64(image + GEOMETRY)
+    first_row = role == TEXTURE and geometry == ONE_D and is_so == TWO_D  # a fetch along one axis reads the first row
+    if load_i64(image + ROLE) != role or (is_so != geometry and not first_row):
         return NO_IMAGE
     return image
 

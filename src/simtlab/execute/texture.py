@@ -11,6 +11,7 @@ from simtlab.execute.image import (
     COMPONENT_BYTES,
     DEPTH,
     FORMAT,
+    GEOMETRY,
     HEIGHT,
     LINEAR,
     NO_IMAGE,
@@ -96,7 +97,8 @@ def place_texels(image, warp, ins, lane, places, weights):
         store_i64(places, indexed(image, x, y, z))
         return False
     x = texel_coordinate(image, 0, x)
-    y = y if flat else texel_coordinate(image, 1, y)
+    if not flat or load_i64(image + GEOMETRY) == TWO_D:  # a fetch along one axis of two: the other coordinate is 0
+        y = texel_coordinate(image, 1, y)
     if first:
         z = min(z, load_i64(image + DEPTH) - 1) << 8
     elif geometry == THREE_D:

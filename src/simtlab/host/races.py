@@ -23,8 +23,8 @@ WARP = 32
 class Paces:
     """How the warps of a GPU's functional launches go on.
 
-    `looks` runs the first CTA of a kernel under watch, and if its warps race, in step from then on; else it goes on in turns.
-    `reports` watches all CTAs.
+    `looks` runs the first CTA of a kernel under watch, and if its warps race, in step from then on; else it goes on in turns. A
+    kernel whose CTAs may wait for one another runs in step: its first CTA cannot be tried alone. `reports` watches all CTAs.
     """
 
     looks: bool = False
@@ -39,8 +39,8 @@ class Paces:
         if self.reports:
             return finished([make(Pace.WATCHED)], threads)
         key = (id(program), block)
-        if program.ctas_communicate or key in self.known:  # the first CTA may wait for others
-            return finished([make(self.known.get(key, (Pace.IN_TURNS, program))[0])], threads)
+        if program.ctas_communicate or key in self.known:
+            return finished([make(Pace.IN_STEP if program.ctas_communicate else self.known[key][0])], threads)
         first, n_ctas = make(Pace.WATCHED), int(launch[0]["n_ctas"])
         launch[0]["n_ctas"] = 1
         first.run(1)
