@@ -24,7 +24,8 @@ where a default is meant for a real GPU's speed, arguments are smaller. What an 
 """
 
 
-def write_page(suites: dict[str, tuple[dict[str, str], list[Application]]], results: dict[str, dict[str, Any]]) -> None:
+def page_of(suites: dict[str, tuple[dict[str, str], list[Application]]], results: dict[str, dict[str, Any]]) -> str:
+    """The page's text."""
     parts = [HEAD, totals(suites, results)]
     for name, (about, applications) in suites.items():
         found = results.get(name, {})
@@ -34,8 +35,7 @@ def write_page(suites: dict[str, tuple[dict[str, str], list[Application]]], resu
         others = [f"- **{one.name}**: {why_not(one, found.get(one.name))}" for one in applications if not passed(one, found)]
         if others:
             parts += ["Those that do not run:\n\n" + "\n".join(others)]
-    PAGE.write_text("\n\n".join(part.strip("\n") for part in parts) + "\n")
-    print(PAGE)
+    return "\n\n".join(part.strip("\n") for part in parts) + "\n"
 
 
 def passed(one: Application, found: dict[str, Any]) -> bool:

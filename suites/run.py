@@ -205,10 +205,11 @@ def main() -> int:
     given = options.parse_args()
     results, suites = Results(RESULTS), read_catalogue(given.suite)
     if given.page:
-        from page import write_page
+        from page import PAGE, page_of
 
         everything = read_catalogue("")
-        write_page(everything, {name: results.read(name) for name in everything})
+        PAGE.write_text(page_of(everything, {name: results.read(name) for name in everything}))
+        print(PAGE)
         return 0
     make_ready(given.timed)
     failed = 0
