@@ -33,6 +33,30 @@ def test_a_programs_architectures_become_one_ptx(given, architecture):
 
 
 @needs_library
+@pytest.mark.parametrize("given", [["-rdc=true"], ["-rdc", "true"], ["--relocatable-device-code=true"]])
+def test_device_code_of_each_file_is_for_itself(given):
+    made = options_for([*given, "-dc", "app.cu"], 13)
+    assert made[-2:] == ["-c", "app.cu"]
+    assert not any("rdc" in option or "relocatable" in option or option == "true" for option in made)
+
+
+@needs_nvcc
+def test_a_device_function_in_another_file_is_told(tmp_path, capfd):
+    (tmp_path / "other.cu").write_text("__device__ int twice(int x) { return 2 * x; }\n")
+    (tmp_path / "app.cu").write_text("""
+extern __device__ int twice(int);
+__global__ void kernel(int *x) { x[threadIdx.x] = twice(threadIdx.x); }
+int main() { kernel<<<1, 32>>>(nullptr); return cudaGetLastError() == cudaErrorInvalidPtx ? 3 : 0; }
+""")
+    files = [str(tmp_path / "app.cu"), str(tmp_path / "other.cu")]
+    assert nvcc.compile_program(["-rdc=true", *files, "-o", str(tmp_path / "app")]) == 0
+    assert execute([str(tmp_path / "app")], MachineChoice(), Host(), False).status == 3
+    told = capfd.readouterr().err
+    assert "function '_Z5twicei' is declared but not defined (in '_Z6kernelPi')" in told
+    assert "; device code of several files (-rdc=true) is not linked" in told
+
+
+@needs_library
 def test_the_runtime_is_shared_and_simtlabs():
     made = options_for(["-cudart", "static", "app.cu"], 13)
     assert "--cudart=shared" in made

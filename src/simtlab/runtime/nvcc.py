@@ -17,6 +17,8 @@ OLDEST = 75  # the first architecture that CUDA 13 compiles for
 HEADER = Path(__file__).parent / "compatible.h"
 REFERENCES_HEADER = Path(__file__).parent / "texture_references.h"
 SOURCES = (".cu", ".cpp", ".cc", ".cxx", ".c")
+RELOCATABLE = ("-rdc", "--relocatable-device-code")
+COMPILE_ONLY = {"-dc": "-c", "--device-c": "-c"}
 OF_AN_ARCHITECTURE = ("-arch", "--gpu-architecture", "-code", "--gpu-code", "-gencode", "--generate-code", "-cudart", "--cudart")
 GET_IT = "install a CUDA toolkit, or `pip install 'simtlab[nvcc]'`"
 
@@ -54,14 +56,19 @@ def cuda_version(nvcc: str) -> int:
 
 
 def options_for(given: Sequence[str], cuda: int) -> list[str]:
-    """PTX in the binary and not packed, the runtime shared, simtlab's library for the linker, a header for older programs."""
+    """PTX in the binary and not packed, the runtime shared, simtlab's library for the linker, a header for older programs; device
+    code of each file by itself, for PTX of several is not linked."""
     kept, architectures, named = [], [OLDEST], False
     for option in given:
         if named:  # the value of an option before it
             architectures += numbers_in(option)
             named = False
-        elif option in OF_AN_ARCHITECTURE:
+        elif option in OF_AN_ARCHITECTURE or option in RELOCATABLE:
             named = True
+        elif option.partition("=")[0] in RELOCATABLE:
+            continue
+        elif option in COMPILE_ONLY:
+            kept.append(COMPILE_ONLY[option])
         elif option.partition("=")[0] in OF_AN_ARCHITECTURE or re.match(r"-arch=|-gencode", option):
             architectures += numbers_in(option)
         else:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 Reply = tuple[int, int, bytes]  # two numbers and bytes
 STATIC_LIMIT = 48 << 10  # dynamic shared memory of a kernel that has not asked for more
 CAPABILITIES = {"h200": (9, 0)}  # of the others: as nvcc is told to compile for
+NOT_LINKED = "; device code of several files (-rdc=true) is not linked"
 FAULTS = {"misaligned": CudaError.MISALIGNED, "assertion": CudaError.ASSERT, "trap": CudaError.LAUNCH_FAILURE,
           "not_a_member": CudaError.ILLEGAL_INSTRUCTION, "stack_overflow": CudaError.LAUNCH_FAILURE}  # fmt: skip
 
@@ -113,7 +114,7 @@ class Session:
             return CudaError.NOT_SUPPORTED, (0, 0, b"")
         except SimtlabError as problem:
             if not isinstance(problem, Refused):
-                self.log.warn(str(problem))
+                self.log.warn(f"{problem}{NOT_LINKED * ('is declared but not defined' in str(problem))}")
             return code_of(problem), (0, 0, b"")
         except Exception as problem:  # a mistake of simtlab's: the application shall hear of it, not hang
             self.log.warn(f"a mistake in simtlab: {type(problem).__name__}: {problem}")
