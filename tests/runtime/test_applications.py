@@ -197,3 +197,41 @@ def test_what_is_no_program(tmp_path, name, problem):
     (tmp_path / "text").write_text("hello")
     with pytest.raises(SimtlabError, match=problem):
         execute([str(tmp_path / name)], MachineChoice(), Host(), False)
+
+
+RACES = """
+__global__ void accumulate(const float *a, float *x, int n)
+{
+    int i = threadIdx.x;  // blocks of 32 x 8: eight warps do the same
+    for (int j = 0; j < n; j++)
+        x[i] += a[j];
+}
+
+int main()
+{
+    float a[16], x[32], *d_a, *d_x;
+    for (int j = 0; j < 16; j++)
+        a[j] = 1;
+    cudaMalloc(&d_a, sizeof a);
+    cudaMalloc(&d_x, sizeof x);
+    cudaMemcpy(d_a, a, sizeof a, cudaMemcpyHostToDevice);
+    cudaMemset(d_x, 0, sizeof x);
+    accumulate<<<1, dim3(32, 8)>>>(d_a, d_x, 16);
+    cudaMemcpy(x, d_x, sizeof x, cudaMemcpyDeviceToHost);
+    return (int)x[0];
+}
+"""
+
+
+@needs_nvcc
+def test_warps_that_race_run_in_step_and_are_told_of(tmp_path):
+    """A GPU gives the sequential sum, 16; warp after warp would give 128."""
+    (tmp_path / "races.cu").write_text(RACES)
+    subprocess.run([*SIMTLAB, "nvcc", str(tmp_path / "races.cu"), "-o", str(tmp_path / "races")], check=True, timeout=300)
+    done = exec_command(tmp_path / "races")
+    assert done.returncode == 16
+    assert "race in" not in done.stderr
+    told = exec_command("--races", tmp_path / "races")
+    assert told.returncode == 16
+    assert "a race in kernel 'accumulate', block (0, 0, 0): warp 1 writes what warp 0 wrote with no barrier between" in told.stderr
+    assert "races.cu:6" in told.stderr

@@ -51,12 +51,19 @@ def test_a_program_with_texture_references_gets_the_header_for_them(tmp_path):
     assert nvcc.has_references(["-I", str(tmp_path), str(tmp_path / "app.cu")])
 
 
+INVALID = "cudaErrorInvalidSymbol"
+PRINTED = {
+    "texture_references": "0 wrong\n",
+    "old_names": f"cudaSuccess\n{INVALID}\n{INVALID}\n0 10 200 3000 4 50 600 7000 8 1\n",
+}
+
+
 @needs_nvcc
-def test_texture_and_surface_references(tmp_path, capfd):
-    program = tmp_path / "references"
-    assert nvcc.compile_program([str(Path(__file__).parent / "texture_references.cu"), "-o", str(program)]) == 0
-    assert execute([str(program)], MachineChoice(), Host(), False).status == 0
-    assert capfd.readouterr().out == "0 wrong\n"
+@pytest.mark.parametrize("name", PRINTED)
+def test_what_cuda_has_dropped(name, tmp_path, capfd):
+    assert nvcc.compile_program([str(Path(__file__).parent / f"{name}.cu"), "-o", str(tmp_path / name)]) == 0
+    assert execute([str(tmp_path / name)], MachineChoice(), Host(), False).status == 0
+    assert capfd.readouterr().out == PRINTED[name]
 
 
 def test_without_nvcc_it_is_said_how_to_get_one(monkeypatch):

@@ -38,9 +38,9 @@ int main()
     CHECK(cudaMemcpy(d_values, values, sizeof values, cudaMemcpyHostToDevice));
     CHECK(cudaMallocPitch(&d_two, &pitch, 8 * sizeof(int2), 8));
     CHECK(cudaMemcpy2D(d_two, pitch, two, 8 * sizeof(int2), 8 * sizeof(int2), 8, cudaMemcpyHostToDevice));
-    cudaChannelFormatDesc of_bytes = cudaCreateChannelDesc<unsigned char>(), of_ints = cudaCreateChannelDesc<int>();
+    cudaChannelFormatDesc of_ints = cudaCreateChannelDesc<int>();
     cudaArray *array, *target;
-    CHECK(cudaMallocArray(&array, &of_bytes, 8, 8));
+    CHECK(cudaMallocArray(&array, &picture.channelDesc, 8, 8));  // a reference has it from its type
     CHECK(cudaMemcpyToArray(array, 0, 0, bytes, sizeof bytes, cudaMemcpyHostToDevice));
     CHECK(cudaMallocArray(&target, &of_ints, 8, 8, cudaArraySurfaceLoadStore));
 

@@ -153,6 +153,10 @@ def exec(
     strict: Annotated[
         bool, typer.Option("--strict", help="Stop at accesses outside every allocation that a GPU lets through by chance.")
     ] = False,
+    races: Annotated[
+        bool,
+        typer.Option("--races", help="Say where warps of a block touch the same word, one of them writing, without a barrier.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Run a whole CUDA application, unmodified, without a GPU. Its exit status is simtlab's."""
@@ -161,7 +165,7 @@ def exec(
 
     def work() -> Answer:
         selection = read_selection(kernels, launches, gpu is not None)
-        return execute(command, choose(gpu, set or [], policy or []), Host(threads, max_cycles), json, selection, strict)
+        return execute(command, choose(gpu, set or [], policy or []), Host(threads, max_cycles), json, selection, strict, races)
 
     answer(work, json)
 

@@ -116,6 +116,7 @@ def execute(
     to_stderr: bool,
     selection: Selection | None = None,
     strict: bool = False,
+    races: bool = False,
 ) -> ApplicationAnswer:
     """Run an application; with `to_stderr` what it prints goes there."""
     import signal
@@ -126,7 +127,7 @@ def execute(
 
     gpu = choice.build(replace(host, memory_in_file=True))
     gpu.watch = show_cycles
-    log = Log(selection=selection or Selection(), strict=strict)
+    log = Log(selection=selection or Selection(), strict=strict, races=races)
     status = run_application(command, gpu, log, to_stderr)
     if status >= 0:
         return ApplicationAnswer(command, status, log.launches, choice, gpu)

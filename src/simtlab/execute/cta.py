@@ -4,8 +4,9 @@ import numpy as np
 
 from simtlab.compiled import compiled, fetch_add, load_i64, store_i64
 from simtlab.execute.barrier import release_complete
+from simtlab.execute.races import LOAD, STORE, watch_access
 from simtlab.execute.state import N_BARRIERS, QUANTUM, SHORT_QUANTUM, Outcome, WarpStatus
-from simtlab.execute.warp import run_warp
+from simtlab.execute.warp import lanes_of, run_warp
 from simtlab.program.encode import NO_RECONVERGENCE
 
 RUNNING, DONE = int(WarpStatus.RUNNING), int(WarpStatus.DONE)
@@ -48,27 +49,98 @@ def run_cta(launch, code, worker, cta):
 
 
 @compiled
+def run_cta_in_step(launch, code, worker, cta, watch):
+    """As run_cta does, but its warps go on together, an instruction each at a time, as they nearly do on a GPU."""
+    while cta.n_done < cta.n_warps:
+        changes, events, ran = worker.changes, cta.events, 0
+        for _ in range(cta.quantum):
+            while cta.next_warp < cta.n_warps:
+                warp = cta.warps[cta.next_warp]
+                if warp.status == RUNNING:
+                    ran += 1
+                    outcome = take_a_step(launch, code, worker, cta, warp, watch)
+                    if outcome == OUT_FAULT or outcome == OUT_SERVICE:
+                        return outcome
+                    if outcome == OUT_DONE:
+                        cta.n_done += 1
+                        cta.events += 1
+                    if outcome != OUT_SPENT:
+                        release_complete(cta, code)
+                cta.next_warp += 1
+            cta.next_warp = 0
+            if launch.stop != 0:
+                return OUT_STOPPED
+            if ran == 0:
+                break
+        if cta.n_done == cta.n_warps:
+            return OUT_DONE
+        if ran == 0:
+            return OUT_STUCK
+        if worker.changes == changes and cta.events == events:
+            cta.quantum = min(2 * cta.quantum, QUANTUM)
+            return OUT_STALLED
+        cta.quantum = SHORT_QUANTUM if launch.one_by_one != 0 else QUANTUM
+    return OUT_DONE
+
+
+@compiled
+def take_a_step(launch, code, worker, cta, warp, watch):
+    """One instruction of a warp, whose accesses are watched if that is wanted."""
+    if watch.wanted != 0 and warp.pc != warp.reconverge:
+        ins = code.row[warp.pc]
+        if ins.action == LOAD or ins.action == STORE:
+            watch_access(watch, cta, warp, ins, warp.pc, lanes_of(warp, ins))
+    return run_warp(launch, code, worker, cta, warp, 1)
+
+
+@compiled
 def run_ctas(launch, code, worker, cta):
     """Take CTAs of the grid one after another, in order, until there are none left or something stops one.
 
     STALLED means that the CTA repeats itself until another one changes memory, SPENT that it may yet do something.
     """
     while True:
-        if cta.active == 0:
-            number = fetch_add(launch.next_cta_address, 1)
-            if number >= launch.n_ctas:
-                return OUT_DONE
-            start(launch, cta, number)
-        outcome = run_cta(launch, code, worker, cta)
-        if outcome == OUT_DONE:
-            cta.active = 0
-        elif outcome != OUT_STALLED:
+        if cta.active == 0 and not next_cta(launch, cta):
+            return OUT_DONE
+        outcome = after_a_turn(launch, worker, cta, run_cta(launch, code, worker, cta))
+        if outcome != OUT_DONE:
             return outcome
-        elif look_for_cycles(cta, worker.changes):
-            cta.quantum = SHORT_QUANTUM if launch.one_by_one != 0 else QUANTUM
-            return OUT_STALLED
-        elif launch.one_by_one != 0 and cta.quantum == QUANTUM:
-            return OUT_SPENT
+
+
+@compiled
+def run_ctas_in_step(launch, code, worker, cta, watch):
+    """As run_ctas does, with the warps of a CTA in step."""
+    while True:
+        if cta.active == 0 and not next_cta(launch, cta):
+            return OUT_DONE
+        outcome = after_a_turn(launch, worker, cta, run_cta_in_step(launch, code, worker, cta, watch))
+        if outcome != OUT_DONE:
+            return outcome
+
+
+@compiled
+def next_cta(launch, cta):
+    """Start the grid's next CTA. False if there is none."""
+    number = fetch_add(launch.next_cta_address, 1)
+    if number >= launch.n_ctas:
+        return False
+    start(launch, cta, number)
+    return True
+
+
+@compiled
+def after_a_turn(launch, worker, cta, outcome):
+    """DONE: the slot goes on, with this CTA or the next one. Anything else is why it cannot."""
+    if outcome == OUT_DONE:
+        cta.active = 0
+    elif outcome != OUT_STALLED:
+        return outcome
+    elif look_for_cycles(cta, worker.changes):
+        cta.quantum = SHORT_QUANTUM if launch.one_by_one != 0 else QUANTUM
+        return OUT_STALLED
+    elif launch.one_by_one != 0 and cta.quantum == QUANTUM:
+        return OUT_SPENT
+    return OUT_DONE
 
 
 @compiled

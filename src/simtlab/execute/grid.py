@@ -8,11 +8,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
 from concurrent.futures import wait as wait_for
 from contextlib import suppress
+from enum import IntEnum
 from functools import cache
 
 import numpy as np
 
-from simtlab.execute.cta import run_ctas
+from simtlab.execute.cta import run_ctas, run_ctas_in_step
+from simtlab.execute.races import new_watch
 from simtlab.execute.state import FaultCode, Outcome, cta_t, field_offset, launch_t, warp_t, window_t, worker_t
 from simtlab.program.context import fill_lanes
 from simtlab.program.program import Program
@@ -105,11 +107,20 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: _spare.__init__(_spare.most))  # type: ignore[misc]
 
 
-class Worker:
-    """One host thread's part: what it has run, and its cached memory windows."""
+class Pace(IntEnum):
+    """How the warps of a CTA go on."""
 
-    def __init__(self, program: Program):
+    IN_TURNS = 0  # one for many instructions, then the next one: fast
+    IN_STEP = 1  # an instruction each, as they nearly do on a GPU: warps that race see of each other what they see there
+    WATCHED = 2  # in step, and races are noted
+
+
+class Worker:
+    """One host thread's part: what it has run, its cached memory windows, and where races are noted."""
+
+    def __init__(self, program: Program, pace: Pace = Pace.IN_TURNS):
         self.record = np.zeros(1, WORKER)
+        self.watch = None if pace == Pace.IN_TURNS else new_watch(pace == Pace.WATCHED)
         self.windows = np.zeros(len(program.lowered), window_t)
         self.record["windows"] = self.windows.ctypes.data
 
@@ -117,12 +128,18 @@ class Worker:
 class GridRun:
     """One launch under way. `serve(slot, worker)` does what a kernel asks of the host."""
 
-    def __init__(self, program: Program, launch: np.ndarray, serve: Callable[[Slot, Worker], None]):
-        self.program, self.launch, self.serve = program, launch, serve
+    def __init__(self, program: Program, launch: np.ndarray, serve: Callable[[Slot, Worker], None], pace: Pace = Pace.IN_TURNS):
+        self.program, self.launch, self.serve, self.pace = program, launch, serve, pace
         self.lock = threading.Lock()
         self.workers: list[Worker] = []
         self.faults: list[tuple[Slot, Worker]] = []
         self.stuck: list[Slot] = []
+
+    @property
+    def races(self) -> list[np.record]:
+        """Those that were seen, of race_t; the same two instructions may be there once for each host thread."""
+        watches = [worker.watch[0] for worker in self.workers if worker.watch is not None]
+        return [watch["races"][k] for watch in watches for k in range(int(watch["n_races"]))]
 
     @property
     def executed(self) -> int:
@@ -170,7 +187,7 @@ class GridRun:
             raise
 
     def _hire(self) -> Worker:
-        worker = Worker(self.program)
+        worker = Worker(self.program, self.pace)
         with self.lock:
             self.workers.append(worker)
         return worker
@@ -178,7 +195,8 @@ class GridRun:
     def _step(self, worker: Worker, slot: Slot) -> Outcome:
         """Run the slot until something other than a request to the host comes up."""
         while True:
-            outcome = Outcome(run_ctas(self.launch[0], self.program.table[0], worker.record[0], slot.record[0]))
+            given = (self.launch[0], self.program.table[0], worker.record[0], slot.record[0])
+            outcome = Outcome(run_ctas(*given) if worker.watch is None else run_ctas_in_step(*given, worker.watch[0]))
             if outcome != Outcome.SERVICE:
                 return outcome
             with self.lock:

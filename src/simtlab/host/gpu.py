@@ -25,6 +25,7 @@ from simtlab.host.array import DeviceArray, native
 from simtlab.host.memory import DEFAULT_BYTES, DeviceMemory, nothing_waits
 from simtlab.host.module import Module
 from simtlab.host.printed import PRINTF_BYTES
+from simtlab.host.races import Paces
 from simtlab.host.texture import Textures
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ class Gpu:
             raise SimtlabError(f"printf_bytes is {printf_bytes}; it must not be negative")
         self.printf_bytes = printf_bytes
         self.lets_stray = False  # whether accesses outside allocations, but in pages that a GPU has mapped, go through
+        self.paces = Paces()
         self.prints = True  # whether what kernels print goes to stdout, and not only to the launch's `printed`
         self.push_order = read_push_order(push_order)
         self._streams = 0

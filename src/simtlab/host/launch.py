@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from simtlab.execute.grid import (
 from simtlab.execute.memory import PAGE_BYTES
 from simtlab.host.arguments import pack
 from simtlab.host.faults import explain_deadlock, explain_fault
+from simtlab.host.races import told_races
 from simtlab.host.services import Services
 from simtlab.program.program import Program
 
@@ -50,6 +52,7 @@ class Run:
     timing: TimedRun | None = None  # what it took on a machine; None for a functional run
     in_stream: bool = field(default=False, repr=False)
     strays: list[str] = field(default_factory=list, repr=False)  # accesses outside every allocation that a GPU lets through
+    races: list[str] = field(default_factory=list, repr=False)  # between warps of a CTA, where the GPU looks for them
 
     def _timing(self) -> TimedRun:
         if self.timing is None and self.in_stream:
@@ -184,16 +187,19 @@ class Waiting:
 
 def run_functionally(gpu: Gpu, waiting: Waiting) -> None:
     gpu.memory.show_to(waiting.record[0])
-    work = GridRun(waiting.program, waiting.record, waiting.services.serve)
+    program = waiting.program
+    make = partial(GridRun, program, waiting.record, waiting.services.serve)
     try:
-        work.run(gpu.threads)
+        parts = gpu.paces.run(gpu.threads, program, waiting.record, make)
+        if gpu.paces.reports:
+            waiting.run.races = told_races(gpu, program, waiting.run.grid, parts)
     finally:
         waiting.end(gpu)
-    if work.faults:
-        raise explain_fault(gpu, waiting.program, work, waiting.services)
-    if work.stuck:
-        raise explain_deadlock(waiting.program, work.stuck)
-    waiting.run.instructions = work.executed
+    if parts[-1].faults:
+        raise explain_fault(gpu, program, parts[-1], waiting.services)
+    if parts[-1].stuck:
+        raise explain_deadlock(program, parts[-1].stuck)
+    waiting.run.instructions = sum(part.executed for part in parts)
 
 
 def triple(size: int | Sequence[int], what: str, limits: tuple[int, int, int]) -> tuple[int, int, int]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simtlab.errors import LaunchError, OutOfMemory, SimtlabError
-from simtlab.execute.memory import HEAP_BASE
+from simtlab.execute.memory import HEAP_BASE, PAGE_BYTES
 from simtlab.execute.state import allocation_t
 
 ALIGN = 256
@@ -63,6 +63,8 @@ class DeviceMemory:
         self.arena_address = self.arena.ctypes.data
         self._starts: list[int] = []
         self._allocations: dict[int, Allocation] = {}
+        # Of an application the first page begins with what a driver would have there: reads in front of an array go through.
+        self._first = HEAP_BASE + (PAGE_BYTES // 2 if in_file else ALIGN)
         self._fresh_from = HEAP_BASE  # memory from here on was never used, so it reads as zeros
         self._table: np.ndarray | None = None
         self.lock = threading.RLock()
@@ -88,10 +90,10 @@ class DeviceMemory:
     def _gap(self, size: int) -> int:
         """Past the last allocation while that is cheap, else the first gap that is wide enough."""
         last = self._allocations[self._starts[-1]] if self._starts else None
-        start = HEAP_BASE + ALIGN if last is None else _align(last.end + GUARD)
+        start = self._first if last is None else _align(last.end + GUARD)
         if start + size <= HEAP_BASE + self.size // 2:
             return start
-        candidate = HEAP_BASE + ALIGN
+        candidate = self._first
         for begin in self._starts:
             if candidate + size + GUARD <= begin:
                 return candidate

@@ -61,6 +61,7 @@ class Log:
     launches: list[Launched] = field(default_factory=list)
     selection: Selection = field(default_factory=Selection)
     strict: bool = False  # whether accesses that a GPU lets through by chance stop the kernel
+    races: bool = False  # whether races between warps are looked for in all CTAs, and told
     taken: int = 0  # launches of kernels that the selection takes
     warn: Callable[[str], None] = lambda text: print(f"simtlab: {text}", file=sys.stderr, flush=True)
 
@@ -72,7 +73,8 @@ class Session:
         self.gpu, self.log = gpu, log
         gpu.prints = False  # the application does, in its own order
         gpu.lets_stray = not log.strict
-        self._strayed: set[tuple[str, str]] = set()
+        gpu.paces.looks, gpu.paces.reports = True, log.races
+        self._told: set[tuple[str, str]] = set()
         self._modules: dict[int, Module] = {}
         self._functions: list[Program] = []
         self._dynamic: dict[int, int] = {}  # bytes of shared memory that a kernel may be launched with
@@ -174,15 +176,16 @@ class Session:
         run = launch_packed(self.gpu, program, grid, block, parameters, shared, cooperative=bool(last & 1), timed=timed)
         self.log.launches.append(Launched(program, run))
         for sentence in run.strays:
-            self._tell_of_stray(program, sentence)
+            self._tell_once(program, sentence.rpartition(", at ")[2], f"{sentence}; a GPU lets that through, and --strict does not")
+        for sentence in run.races:
+            self._tell_once(program, sentence.rpartition(": ")[2].rpartition("; ")[0], sentence)
         return 0, 0, run.printed.encode()
 
-    def _tell_of_stray(self, program: Program, sentence: str) -> None:
+    def _tell_once(self, program: Program, place: str, sentence: str) -> None:
         """Once for each instruction."""
-        place = (program.name, sentence.rpartition(", at ")[2])
-        if place not in self._strayed:
-            self._strayed.add(place)
-            self.log.warn(f"{sentence}; a GPU lets that through, and --strict does not")
+        if (program.name, place) not in self._told:
+            self._told.add((program.name, place))
+            self.log.warn(sentence)
 
     def _is_timed(self, program: Program) -> bool:
         if not self.log.selection.takes(program.readable_name):

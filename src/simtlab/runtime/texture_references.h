@@ -17,19 +17,35 @@ struct simtlab_reference {
     cudaTextureReadMode read_mode;
     mutable unsigned long long object;
 
-    constexpr simtlab_reference(cudaTextureReadMode mode)
+    constexpr simtlab_reference(cudaChannelFormatDesc desc, cudaTextureReadMode mode)
         : normalized(0), filterMode(cudaFilterModePoint),
-          addressMode{cudaAddressModeClamp, cudaAddressModeClamp, cudaAddressModeClamp}, channelDesc{0, 0, 0, 0, cudaChannelFormatKindNone},
-          read_mode(mode), object(0) {}
+          addressMode{cudaAddressModeClamp, cudaAddressModeClamp, cudaAddressModeClamp}, channelDesc(desc), read_mode(mode), object(0) {}
 };
+
+// The channels of a texel's type, as cudaCreateChannelDesc gives them, but when the program is compiled.
+template <class T> struct simtlab_channels {
+    static constexpr cudaChannelFormatDesc desc() { return {0, 0, 0, 0, cudaChannelFormatKindNone}; }
+};
+#define SIMTLAB_CHANNELS(T, x, y, z, w, kind)                                                                                      \
+    template <> struct simtlab_channels<T> {                                                                                       \
+        static constexpr cudaChannelFormatDesc desc() { return {x, y, z, w, cudaChannelFormatKind##kind}; }                        \
+    };
+#define SIMTLAB_ALL_CHANNELS(one, T, bits, kind)                                                                                   \
+    SIMTLAB_CHANNELS(one, bits, 0, 0, 0, kind) SIMTLAB_CHANNELS(T##1, bits, 0, 0, 0, kind)                                         \
+    SIMTLAB_CHANNELS(T##2, bits, bits, 0, 0, kind) SIMTLAB_CHANNELS(T##4, bits, bits, bits, bits, kind)
+SIMTLAB_ALL_CHANNELS(signed char, char, 8, Signed) SIMTLAB_ALL_CHANNELS(unsigned char, uchar, 8, Unsigned)
+SIMTLAB_ALL_CHANNELS(short, short, 16, Signed) SIMTLAB_ALL_CHANNELS(unsigned short, ushort, 16, Unsigned)
+SIMTLAB_ALL_CHANNELS(int, int, 32, Signed) SIMTLAB_ALL_CHANNELS(unsigned int, uint, 32, Unsigned)
+SIMTLAB_ALL_CHANNELS(float, float, 32, Float)
+SIMTLAB_CHANNELS(char, 8, 0, 0, 0, Signed)
 
 template <class T, int dimensions = cudaTextureType1D, cudaTextureReadMode mode = cudaReadModeElementType>
 struct simtlab_texture : simtlab_reference {
-    constexpr simtlab_texture() : simtlab_reference(mode) {}
+    constexpr simtlab_texture() : simtlab_reference(simtlab_channels<T>::desc(), mode) {}
 };
 
 template <class T, int dimensions = cudaSurfaceType1D> struct simtlab_surface : simtlab_reference {
-    constexpr simtlab_surface() : simtlab_reference(cudaReadModeElementType) {}
+    constexpr simtlab_surface() : simtlab_reference(simtlab_channels<T>::desc(), cudaReadModeElementType) {}
 };
 
 // Binding -----------------------------------------------------------------------------------------------------------------

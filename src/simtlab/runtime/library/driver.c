@@ -77,6 +77,12 @@ cudaError cuDeviceComputeCapability(int *major, int *minor, int number)
     return OK;
 }
 
+cudaError cuDeviceCanAccessPeer(int *can, int number, int other)
+{
+    *can = 0;
+    return OK;
+}
+
 cudaError cuCtxCreate_v2(void **made, unsigned flags, int number)
 {
     *made = &context;
@@ -210,6 +216,33 @@ cudaError cuOccupancyMaxActiveBlocksPerMultiprocessor(int *ctas, Function *funct
     return DRIVERS(occupancy(ctas, function, threads, shared));
 }
 
+cudaError cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *ctas, Function *function, int threads, size_t shared, unsigned flags)
+{
+    return DRIVERS(occupancy(ctas, function, threads, shared));
+}
+
+// The block with which most threads are on a core; of several, the largest.
+cudaError cuOccupancyMaxPotentialBlockSize(int *ctas, int *threads, Function *function, size_t (*shared_of)(int), size_t shared, int limit)
+{
+    int most = 0, top = limit > 0 && limit < function->max_threads ? limit : function->max_threads;
+    *ctas = *threads = 0;
+    for (int size = (top + 31) / 32 * 32; size > 0; size -= 32) {
+        int block = size < top ? size : top, there;
+        cudaError error = DRIVERS(occupancy(&there, function, block, shared_of ? shared_of(block) : shared));
+        if (error != OK)
+            return error;
+        if (there * block > most)
+            most = there * block, *threads = block, *ctas = there * device.cores;
+    }
+    return OK;
+}
+
+cudaError cuOccupancyMaxPotentialBlockSizeWithFlags(int *ctas, int *threads, Function *function, size_t (*shared_of)(int), size_t shared,
+                                                    int limit, unsigned flags)
+{
+    return cuOccupancyMaxPotentialBlockSize(ctas, threads, function, shared_of, shared, limit);
+}
+
 // Memory ------------------------------------------------------------------------------------------------------------------
 
 cudaError cuMemAlloc_v2(uint64_t *address, size_t bytes) { return DRIVERS(bytes ? cudaMalloc((void **)address, bytes) : INVALID_VALUE); }
@@ -235,6 +268,33 @@ cudaError cuMemsetD32_v2(uint64_t to, unsigned value, size_t count)
     for (size_t k = 0; k < count && error == OK; k++)
         words[k] = value;
     return error;
+}
+
+typedef struct { int type, device; void *device_pointer, *host_pointer; long reserved[8]; } PointerAttributes;
+cudaError cudaPointerGetAttributes(PointerAttributes *attributes, const void *pointer);
+enum { OF_CONTEXT = 1, MEMORY_TYPE = 2, DEVICE_POINTER = 3, HOST_POINTER = 4, IS_MANAGED = 8, DEVICE_ORDINAL = 9 };
+
+cudaError cuPointerGetAttribute(void *value, int which, uint64_t address)
+{
+    PointerAttributes found;
+    cudaError error = DRIVERS(cudaPointerGetAttributes(&found, (void *)address));
+    if (error != OK || found.type == 0)
+        return error ? error : INVALID_VALUE;
+    if (which == OF_CONTEXT)
+        *(void **)value = &context;
+    else if (which == MEMORY_TYPE)
+        *(unsigned *)value = found.type == 1 ? 1 : 2;
+    else if (which == DEVICE_POINTER)
+        *(void **)value = found.device_pointer;
+    else if (which == HOST_POINTER)
+        *(void **)value = found.host_pointer;
+    else if (which == IS_MANAGED)
+        *(unsigned *)value = found.type == 3;
+    else if (which == DEVICE_ORDINAL)
+        *(int *)value = 0;
+    else
+        return NOT_SUPPORTED;
+    return OK;
 }
 
 // Streams and events --------------------------------------------------------------------------------------------------------

@@ -125,13 +125,17 @@ cudaError find_variable(const void *host, uint64_t *address, size_t *bytes)
     cudaError error = INVALID_SYMBOL;
     *address = 0;
     pthread_mutex_lock(&lock);
-    for (Global *global = globals; global != NULL; global = global->next)
-        if (global->host == host) {
-            error = place(global);
-            *address = global->address;
-            *bytes = global->bytes;
-            break;
-        }
+    Global *global = globals;
+    while (global != NULL && global->host != host)
+        global = global->next;
+    if (global == NULL && host != NULL)  // before CUDA 5 a symbol could be a string with its name
+        for (global = globals; global != NULL && strcmp(global->name, host) != 0;)
+            global = global->next;
+    if (global != NULL) {
+        error = place(global);
+        *address = global->address;
+        *bytes = global->bytes;
+    }
     pthread_mutex_unlock(&lock);
     return error;
 }
