@@ -17,7 +17,7 @@ MAY_IMPORT = {
     "machine": {"execute", "program", "isa", "compiled", "policies"},
     "policies": {"machine", "execute", "compiled"},
     "host": {"machine", "policies", "execute", "program", "isa", "frontend"},
-    "workloads": {"host", "frontend"},
+    "workloads": {"host", "program", "frontend"},
     "lab": {"workloads", "host", "machine", "policies", "program"},
     "runtime": {"host", "machine", "execute", "program"},
     "cli": {"runtime", "lab", "workloads", "host", "machine", "policies", "execute", "program", "isa", "frontend"},

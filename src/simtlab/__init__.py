@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from simtlab.errors import CompileError, CycleLimit, Deadlock, DeviceFault, LaunchError, PolicyError, PtxError, SimtlabError
     from simtlab.host.array import DeviceArray
+    from simtlab.host.checkpoint import load_checkpoint
     from simtlab.host.gpu import Gpu
     from simtlab.host.launch import Run
     from simtlab.host.module import Module
@@ -28,6 +29,7 @@ _HOMES = {
     "Module": "simtlab.host.module",
     "DeviceArray": "simtlab.host.array",
     "Run": "simtlab.host.launch",
+    "load_checkpoint": "simtlab.host.checkpoint",
     "SimtlabError": "simtlab.errors",
     "CompileError": "simtlab.errors",
     "PtxError": "simtlab.errors",
@@ -44,7 +46,7 @@ _HOMES = {
 }
 __all__ = [
     "CompileError", "CycleLimit", "Deadlock", "DeviceArray", "DeviceFault", "Gpu", "LaunchError", "Module", "PolicyError",
-    "PtxError", "Run", "SimtlabError", "Sweep", "WrongResult", "results", "workload", "workloads",
+    "PtxError", "Run", "SimtlabError", "Sweep", "WrongResult", "load_checkpoint", "results", "workload", "workloads",
 ]  # fmt: skip
 __version__ = "0.1.0"
 PYTHONS = (3, 11), (3, 14)  # the first and the last that it is tested on; pyproject.toml says the same

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from simtlab.cli.applications import execute, read_selection
+import simtlab
+from simtlab.cli.applications import Wishes, execute, read_selection
 from simtlab.errors import SimtlabError
 from simtlab.lab.machines import Host, MachineChoice
 from tests.runtime.conftest import APPS, needs_library, needs_nvcc
@@ -75,7 +76,7 @@ def test_the_command_line(built):
 def test_some_launches_are_timed_and_the_rest_is_run(built, capfd):
     """graph_search launches `visit` and `advance` in turns: the third to the fifth `visit`."""
     selection = read_selection("^vis", "3:5", True)
-    answer = execute([str(built("graph_search"))], MachineChoice("caps-gtx480"), Host(), False, selection)
+    answer = execute([str(built("graph_search"))], MachineChoice("caps-gtx480"), Host(), False, Wishes(selection))
     assert capfd.readouterr().out == (RECORDED / "graph_search.txt").read_text()
     timed = [k for k, one in enumerate(answer.launches) if one.run.timing is not None]
     visits = [k for k, one in enumerate(answer.launches) if one.program.readable_name == "visit"]
@@ -235,3 +236,110 @@ def test_warps_that_race_run_in_step_and_are_told_of(tmp_path):
     assert told.returncode == 16
     assert "a race in kernel 'accumulate', block (0, 0, 0): warp 1 writes what warp 0 wrote with no barrier between" in told.stderr
     assert "races.cu:6" in told.stderr
+
+
+@needs_nvcc
+def test_launches_before_so_many_instructions_are_not_timed(built, capfd):
+    selection = read_selection("", "", True, fast_forward=100_000)
+    answer = execute([str(built("graph_search"))], MachineChoice("caps-gtx480"), Host(), False, Wishes(selection))
+    assert capfd.readouterr().out == (RECORDED / "graph_search.txt").read_text()
+    counts = [one.run.instructions for one in answer.launches]
+    timed = [one.run.timing is not None for one in answer.launches]
+    assert timed == [sum(counts[:k]) >= 100_000 for k in range(len(counts))]
+    assert 0 < sum(timed) < len(timed)
+
+
+@needs_nvcc
+def test_what_was_timed_is_stored(built, tmp_path):
+    """Under the program's name and arguments; a second run takes the place of the first."""
+    for _ in range(2):
+        done = exec_command("--gpu", "caps-gtx480", "--store", tmp_path / "s.sqlite", "--kernels", "visit", built("graph_search"))
+        assert done.stdout == (RECORDED / "graph_search.txt").read_text()
+    found = simtlab.results(tmp_path / "s.sqlite")
+    assert len(found) == 1
+    record = found.record(next(iter(found)).key)
+    assert (record.workload, record.size, record.gpu, record.launches) == ("graph_search", "application", "caps-gtx480", 26)
+    assert record.inputs["parameters"] == {"arguments": "", "kernels": "visit"}
+    assert record.table("launches")["kernel"] == ["visit"] * 26
+    assert sum(record.table("launches")["cycles"]) == record.cycles > 0
+    nothing = exec_command("--gpu", "caps-gtx480", "--store", tmp_path / "s.sqlite", "--kernels", "none", built("graph_search"))
+    assert nothing.returncode == 2
+    assert "was timed, so there is nothing to store" in nothing.stderr
+
+
+@needs_nvcc
+def test_a_checkpoint_runs_as_the_launch_did(built, tmp_path, capfd):
+    """The fifth launch of graph_search: the same instructions, and on a machine the same cycles, as in the application."""
+    file = tmp_path / "fifth"
+    selection = read_selection("", "5", True)
+    wishes = Wishes(selection, checkpoint_at=5, checkpoint=file)
+    answer = execute([str(built("graph_search"))], MachineChoice("caps-gtx480"), Host(), False, wishes)
+    assert capfd.readouterr().out == (RECORDED / "graph_search.txt").read_text()
+    fifth = answer.launches[4].run
+    found = simtlab.load_checkpoint(file)
+    assert (found.kernel, found.grid, found.block) == (fifth.kernel, fifth.grid, fifth.block)
+    assert str(found).startswith("visit, grid (8, 1, 1), block (256, 1, 1), ")
+    functional = found.run()
+    assert functional.instructions == fifth.instructions
+    timed = found.run(simtlab.Gpu("caps-gtx480"))
+    assert (timed.instructions, timed.cycles) == (fifth.instructions, fifth.cycles)
+    restored = found.on(simtlab.Gpu())
+    before = [argument.numpy().copy() if hasattr(argument, "numpy") else argument for argument in restored.arguments]
+    restored.run()
+    after = [argument.numpy() if hasattr(argument, "numpy") else argument for argument in restored.arguments]
+    assert any((one != other).any() for one, other in zip(before, after, strict=True) if hasattr(one, "shape"))
+    with pytest.raises(SimtlabError, match="a checkpoint needs a GPU of its own"):
+        found.on(restored.gpu)
+    resumed = exec_command("--json", "--gpu", "caps-gtx480", "--policy", "warp_scheduler=gto", "--resume", file)
+    assert [one["instructions"] for one in json.loads(resumed.stdout)["launches"]] == [fifth.instructions]
+
+
+@needs_nvcc
+def test_a_checkpoint_has_textures_and_variables(built, tmp_path, capfd):
+    for name, launch in (("image_textures", 1), ("volume_surface", 1), ("histogram", 1)):
+        wishes = Wishes(read_selection("", "", False, checkpoint=True), checkpoint_at=launch, checkpoint=tmp_path / name)
+        answer = execute([str(built(name))], MachineChoice(), Host(), False, wishes)
+        run = simtlab.load_checkpoint(tmp_path / name).run()
+        assert run.instructions == answer.launches[launch - 1].run.instructions
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ([], "which program?"),
+        (["--resume", "nothing"], "nothing is no checkpoint that can be read: No such file or directory"),
+        (["--resume", "nothing", "app"], "the program app is not needed"),
+        (["--checkpoint", "here", "app"], "--checkpoint is the file of --checkpoint-at"),
+        (["--fast-forward", "9", "app"], "need a machine: add --gpu"),
+    ],
+)
+def test_bad_wishes_are_told(given, told):
+    done = exec_command(*given)
+    assert done.returncode == 2
+    assert told in done.stderr
+
+
+@needs_nvcc
+def test_other_commands_take_a_whole_program():
+    """`run` runs it, or one kernel of it; `inspect` and `loads` look at its kernels."""
+    source = APPS / "vector_add.cu"
+    done = subprocess.run([*SIMTLAB, "run", str(source)], capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stdout) == (0, (RECORDED / "vector_add.txt").read_text())
+    as_json = subprocess.run([*SIMTLAB, "run", "--json", str(source)], capture_output=True, text=True, timeout=300)
+    assert json.loads(as_json.stdout)["launches"]
+    for command in ("inspect", "loads"):
+        looked = subprocess.run([*SIMTLAB, command, str(source)], capture_output=True, text=True, timeout=300)
+        assert looked.returncode == 0, looked.stderr
+        assert "add" in looked.stdout
+
+
+def test_a_whole_program_without_nvcc_is_told_what_to_do(monkeypatch, tmp_path):
+    """In one sentence after the compiler's own."""
+    from simtlab.cli import source
+    from simtlab.errors import CompileError
+    from simtlab.host.gpu import Gpu
+
+    monkeypatch.setattr(source, "has_nvcc", lambda: False)
+    (tmp_path / "app.cu").write_text("#include <cstdlib>\nint main() { std::system(nullptr); return no_such; }\n")
+    with pytest.raises(CompileError, match=r"`simtlab nvcc .*app\.cu -o app` compiles it, and `simtlab exec ./app` runs it"):
+        source.open_module(Gpu(), tmp_path / "app.cu", [], [], [])

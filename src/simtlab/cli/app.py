@@ -131,14 +131,17 @@ def run(
 
     def work() -> Answer:
         machine = choose(gpu, set or [], policy or [])
-        return run_program_or_workload(file, options, of_workload, machine, seed, Host(threads, max_cycles, check_policies))
+        host = Host(threads, max_cycles, check_policies)
+        return run_program_or_workload(file, options, of_workload, machine, seed, host, json)
 
     answer(work, json)
 
 
 @app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})
 def exec(
-    command: Annotated[list[str], typer.Argument(metavar="PROGRAM [ARGUMENT]...", help="A program made by `simtlab nvcc`.")],
+    command: Annotated[
+        list[str] | None, typer.Argument(metavar="PROGRAM [ARGUMENT]...", help="A program made by `simtlab nvcc`.")
+    ] = None,
     gpu: Gpus = None,
     set: Changes = None,
     policy: Policies = None,
@@ -150,22 +153,37 @@ def exec(
     launches: Annotated[
         str, typer.Option(metavar="FIRST:LAST", help="Of these kernels' launches, time the third to the tenth with 3:10.")
     ] = "",
+    fast_forward: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Time only launches that begin after so many warp instructions.")
+    ] = 0,
+    store: Annotated[Path | None, typer.Option(metavar="FILE", help="Put what was timed into a store of results.")] = None,
+    checkpoint_at: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Write a checkpoint before a launch, counted from 1.")
+    ] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The file of the checkpoint; PROGRAM.N.checkpoint if left out.")
+    ] = None,
+    resume: Annotated[Path | None, typer.Option(metavar="FILE", help="Run the launch of a checkpoint, without a program.")] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Stop at accesses outside every allocation that a GPU lets through by chance.")
     ] = False,
     races: Annotated[
         bool,
-        typer.Option("--races", help="Say where warps of a block touch the same word, one of them writing, without a barrier.")
+        typer.Option("--races", help="Say where warps of a block touch the same word, one of them writing, without a barrier."),
     ] = False,
     json: Json = False,
 ) -> None:
     """Run a whole CUDA application, unmodified, without a GPU. Its exit status is simtlab's."""
-    from simtlab.cli.applications import execute, read_selection
+    from simtlab.cli import applications
     from simtlab.lab.machines import Host, choose
 
     def work() -> Answer:
-        selection = read_selection(kernels, launches, gpu is not None)
-        return execute(command, choose(gpu, set or [], policy or []), Host(threads, max_cycles), json, selection, strict, races)
+        machine, host = choose(gpu, set or [], policy or []), Host(threads, max_cycles)
+        if resume is not None or not command:
+            return applications.resume_instead(resume, command, machine, host)
+        selection = applications.read_selection(kernels, launches, gpu is not None, fast_forward, checkpoint_at is not None)
+        wishes = applications.Wishes(selection, strict, races, store, checkpoint_at, checkpoint)
+        return applications.execute(command, machine, host, json, wishes)
 
     answer(work, json)
 

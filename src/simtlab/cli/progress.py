@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from threading import Timer
+from threading import Thread, Timer
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -71,6 +71,38 @@ def show_cycles(kernel: str) -> Iterator[Callable[[int], None] | None]:
         yield report
     finally:
         line.stop()
+
+
+class LaunchLine:
+    """Shows which launch of an application is under way, if it is for long. One thread looks; a launch only leaves its name."""
+
+    def __init__(self) -> None:
+        self._launches, self._now, self._since = 0, "", 0.0
+        self._line = status_line("")
+        if self._line is not None:
+            Thread(target=self._look, daemon=True).start()
+
+    @contextmanager
+    def shows(self, kernel: str) -> Iterator[None]:
+        """While a launch goes on."""
+        self._launches += 1
+        self._since, self._now = time.monotonic(), f"launch {self._launches:,}: {kernel}"
+        try:
+            yield
+        finally:
+            self._now = ""
+
+    def _look(self) -> None:
+        assert self._line is not None
+        line, spinner = self._line
+        while True:
+            time.sleep(CYCLES_AFTER_SECONDS / 2)
+            text, seconds = self._now, time.monotonic() - self._since
+            if text and seconds >= CYCLES_AFTER_SECONDS:
+                spinner.update(text=f"{text}, {seconds:.0f} s")
+                line.start()
+            elif line.is_started:
+                line.stop()
 
 
 @cache

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
+import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simtlab.cli.answer import BadInput
+from simtlab.errors import CompileError, SimtlabError
 
 if TYPE_CHECKING:
     from simtlab.host.gpu import Gpu
@@ -32,7 +35,43 @@ def open_module(
     if path.suffix == ".ptx":
         return gpu.load(path)
     expressions = dict.fromkeys(name for name in kernels if name and any(mark in name for mark in "<:("))
-    return gpu.compile(path, options=options, include_paths=[str(folder) for folder in include], names=[*expressions])
+    folders = [str(folder) for folder in include]
+    try:
+        return gpu.compile(path, options=options, include_paths=folders, names=[*expressions])
+    except CompileError:
+        if not (is_whole_program(path) and has_nvcc()):
+            raise
+    return gpu.load(kernels_of_program(path, options, folders))
+
+
+def is_whole_program(path: Path) -> bool:
+    """Whether a CUDA file has host code with a main function."""
+    return path.suffix == ".cu" and re.search(r"\bmain\s*\(", path.read_text(errors="replace")) is not None
+
+
+def has_nvcc() -> bool:
+    from simtlab.runtime.nvcc import find_nvcc
+
+    try:
+        return bool(find_nvcc())
+    except SimtlabError:
+        return False
+
+
+def kernels_of_program(path: Path, options: Sequence[str], folders: Sequence[str]) -> str:
+    """The PTX of a whole program's kernels, by nvcc."""
+    with tempfile.TemporaryDirectory(prefix="simtlab-") as folder:
+        made = Path(folder) / f"{path.stem}.ptx"
+        build_program(path, options, folders, ["-ptx"], made)
+        return made.read_text()
+
+
+def build_program(path: Path, options: Sequence[str], folders: Sequence[str], more: Sequence[str], made: Path) -> None:
+    """Compile a whole program with nvcc; what it says of mistakes is on stderr."""
+    from simtlab.runtime.nvcc import compile_program
+
+    if compile_program([*more, *options, *(f"-I{folder}" for folder in folders), str(path), "-o", str(made)]) != 0:
+        raise CompileError(f"nvcc cannot compile {path}")
 
 
 def choose_kernel(module: Module, name: str | None, path: Path) -> Kernel:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from simtlab.cli.answer import Answer, BadInput, Stopped
 from simtlab.cli.plan import Options, make_plan
+from simtlab.cli.source import build_program, check_source, has_nvcc, is_whole_program
 from simtlab.cli.tables import show_facts, show_table
 from simtlab.cli.timing import Timing
 from simtlab.lab.machines import Host, MachineChoice
@@ -38,16 +40,35 @@ class WorkloadOptions:
 
 
 def run_program_or_workload(
-    file: Path, program: Options, of_workload: WorkloadOptions, machine: MachineChoice, seed: int, host: Host
+    file: Path, program: Options, of_workload: WorkloadOptions, machine: MachineChoice, seed: int, host: Host, as_json: bool = False
 ) -> Answer:
-    """Run what is named: a workload, or a program file as the options say."""
+    """Run what is named: a workload, or a program file as the options say. As JSON, what a whole program prints goes to stderr."""
     if is_workload(file):
         refuse(program, "cannot be used with a workload, which says this itself")
         return run_workload(file, of_workload, machine, seed, host)
     refuse(of_workload, "is for workloads; `simtlab list workloads` shows them")
+    if asks_for_the_program(file, program):
+        return run_whole_program(file, program, machine, host, as_json)
     from simtlab.cli.run import carry_out
 
     return carry_out(make_plan(file, program, seed, machine), host)
+
+
+def asks_for_the_program(file: Path, options: Options) -> bool:
+    """Whether a file with host code is to be run as a whole: nothing is said of a launch, and there is an nvcc for it."""
+    named = [options.kernel, options.grid, options.block, options.shared, *options.arg, *options.out]
+    return os.path.isfile(file) and is_whole_program(file) and not any(named) and has_nvcc()
+
+
+def run_whole_program(file: Path, options: Options, machine: MachineChoice, host: Host, as_json: bool) -> Answer:
+    """Compile it with nvcc and run it as `simtlab exec` does."""
+    from simtlab.cli.applications import execute
+
+    check_source(file, options.include)
+    with tempfile.TemporaryDirectory(prefix="simtlab-") as folder:
+        program = Path(folder) / file.stem
+        build_program(file, options.option, list(map(str, options.include)), [], program)
+        return execute([str(program)], machine, host, as_json)
 
 
 def is_workload(file: Path) -> bool:

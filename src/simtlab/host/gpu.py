@@ -135,6 +135,12 @@ class Gpu:
         text, name = read_source(source, "PTX")
         return self._module(text, name)
 
+    def load_at(self, ptx: str, name: str, places: Mapping[str, int]) -> Module:
+        """Load PTX with its variables at given addresses, as a checkpoint has them."""
+        tree = parse(ptx, name)
+        with self.memory.lock:
+            return Module(self, tree, places=places)
+
     def _module(self, ptx: str, name: str, *known: Any) -> Module:
         tree = parse(ptx, name)
         with self.memory.lock:

@@ -4,7 +4,7 @@ import mmap
 import os
 import threading
 from bisect import bisect_right, insort
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,11 +74,17 @@ class DeviceMemory:
         """A new allocation at a 256-byte boundary; its contents are whatever was there, or zeros."""
         if size < 0:
             raise LaunchError(f"cannot allocate {size} bytes")
-        start = self._gap(size)
+        return self._put(Allocation(self._gap(size), size, label, writable), zeros)
+
+    def place(self, start: int, size: int, label: str = "", writable: bool = True) -> Allocation:
+        """An allocation at a given address, where there is none yet; its contents are zeros if it was never used."""
+        return self._put(Allocation(start, size, label, writable), zeros=True)
+
+    def _put(self, allocation: Allocation, zeros: bool) -> Allocation:
+        start, size = allocation.start, allocation.size
         if start + size > HEAP_BASE + self.size:
             used = sum(a.size for a in self._allocations.values())
             raise OutOfMemory(f"out of device memory: {size} bytes wanted, {used} of {self.size} in use")
-        allocation = Allocation(start, size, label, writable)
         insort(self._starts, start)
         self._allocations[start] = allocation
         self._table = None
@@ -148,6 +154,10 @@ class DeviceMemory:
 
     def __len__(self) -> int:
         return len(self._starts)
+
+    def __iter__(self) -> Iterator[Allocation]:
+        """All allocations, in order of address."""
+        return (self._allocations[start] for start in self._starts)
 
     def describe(self, address: int) -> str:
         """The nearest allocation to an address, and how far off it is."""

@@ -30,6 +30,7 @@ class Module:
     """The kernels and variables of one PTX text, loaded on a GPU.
 
     `count_registers` gives ptxas's counts if asked, `declared` the C++ type of a variable where there is a C++ source.
+    `places` says where variables are to be.
     """
 
     def __init__(
@@ -39,8 +40,10 @@ class Module:
         names: Mapping[str, str] | None = None,
         count_registers: Callable[[], RegisterCounts] = lambda: FROM_PTX,
         declared: Callable[[str], Type | None] = lambda _: None,
+        places: Mapping[str, int] | None = None,
     ):
         self.gpu, self.tree = gpu, tree
+        self._places = places
         self._count_registers, self._declared = count_registers, declared
         self._names = dict(names or {})
         self._allocations: dict[str, Allocation] = {}  # of variables
@@ -61,7 +64,11 @@ class Module:
                 self._addresses[variable.name] = self.gpu.textures.reserve()
                 continue
             writable = variable.space != "const"
-            allocation = self.gpu.memory.allocate(variable.size, readable_name(variable.name), writable, zeros=True)
+            memory, label = self.gpu.memory, readable_name(variable.name)
+            if self._places is not None:
+                allocation = memory.place(self._places[variable.name], variable.size, label, writable)
+            else:
+                allocation = memory.allocate(variable.size, label, writable, zeros=True)
             self._allocations[variable.name] = allocation
             self._addresses[variable.name] = allocation.start
 
@@ -84,6 +91,10 @@ class Module:
             shift = (mask & -mask).bit_length() - 1
             address = (address & mask) >> shift
         return (address & ((1 << 8 * size) - 1)).to_bytes(size, "little")
+
+    def variable_at(self, address: int) -> str:
+        """The name of the variable that is there, as the PTX has it; empty if it is none of this module's."""
+        return next((name for name, allocation in self._allocations.items() if allocation.start == address), "")
 
     @property
     def kernels(self) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ class Image:
     def __init__(self, memory: DeviceMemory, array: DeviceArray, geometry: str, channels: int | None, pitch: int = 0):
         self.array, self.geometry, self._memory = array, geometry, memory
         self.channels = 1 if channels is None else channels
+        self.has_channel_axis = channels is not None
         self.allocation = memory.find(array.address)
         if self.allocation is None or array._memory is not memory:
             raise SimtlabError("the array is no memory of this GPU, or has been freed")
@@ -41,10 +42,15 @@ class Image:
         self.depth = int(np.prod(shape, dtype=np.int64)) // (self.width * self.height)
         self.pitch = pitch or self.width * self.channels * array.dtype.itemsize  # bytes from row to row
 
+    @property
+    def is_there(self) -> bool:
+        """Whether its memory has not been freed."""
+        return self._memory.find(self.array.address) is self.allocation
+
     def row(self, role: Role) -> np.ndarray:
         """The image's row of the table the executor reads; it says nothing if the memory has been freed."""
         row = np.zeros((), image_t)
-        if self._memory.find(self.array.address) is not self.allocation:
+        if not self.is_there:
             return row
         row["role"] = role
         size = self.array.dtype.itemsize
@@ -137,6 +143,10 @@ class Textures:
     def __init__(self, memory: DeviceMemory):
         self.memory = memory
         self._objects: list[Texture | Surface | None] = []
+
+    def __iter__(self) -> Iterator[Texture | Surface | None]:
+        """What each handle stands for, from the first on."""
+        return iter(self._objects)
 
     def table(self) -> np.ndarray:
         """The rows of all objects as they are now."""

@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simtlab.lab.errors import SourcesChanged
 from simtlab.lab.experiment import Experiment, key_of
-from simtlab.lab.machines import Host
+from simtlab.lab.machines import Host, MachineChoice
 from simtlab.lab.record import Record, pack
-from simtlab.lab.tables import all_tables, totals
+from simtlab.lab.tables import TimedProgram, all_tables, totals
 
 if TYPE_CHECKING:
     from simtlab.host.gpu import Gpu
-    from simtlab.workloads.frame import WorkloadRun
 
 Progress = Callable[[int], None]  # told the cycles so far, every now and then
 
 
 def carry_out(experiment: Experiment, progress: Progress | None = None) -> Record:
     """The experiment's record; its errors are the workload's and the machine's own."""
-    from simtlab import __version__
-
     begin = time.perf_counter()
     ingredients = experiment.ingredients()
     program = experiment.program()
@@ -33,38 +31,47 @@ def carry_out(experiment: Experiment, progress: Progress | None = None) -> Recor
     if progress is not None:
         report(gpu, progress)
     run = program.run(gpu)
-    assert gpu.machine is not None, "experiments are timed"
     if experiment.ingredients() != ingredients:
         raise SourcesChanged(f"{experiment}: its sources were changed while it ran; run it again")
+    return record_of(ingredients, experiment.machine, run, gpu, program.folder, time.perf_counter() - begin)
+
+
+def record_of(
+    ingredients: Mapping[str, Any], machine: MachineChoice, run: TimedProgram, gpu: Gpu, folder: Path, seconds: float
+) -> Record:
+    """The record of a program that has run. Source files in `folder` are named without it."""
+    from simtlab import __version__
+
+    assert gpu.machine is not None, "experiments are timed"
     return Record(
         key=key_of(ingredients),
-        workload=program.name,
-        size=program.size,
+        workload=ingredients["workload"]["name"],
+        size=ingredients["workload"]["size"],
         gpu=ingredients["machine"]["name"],
         inputs={name: ingredients["workload"][name] for name in ("parameters", "seed", "files", "sources")},
-        changes=dict(experiment.machine.changes),
+        changes=dict(machine.changes),
         policies={slot: {name: values[name] for name in ("name", "label", "parameters", "sources")}
                   for slot, values in ingredients["policies"].items()},
         machine=dict(ingredients["machine"]),
         counters=totals(run.launches),
         occupancy=occupancies(run),
         launches=len(run.launches),
-        tables={name: pack(table) for name, table in all_tables(run, gpu, program.folder).items()},
+        tables={name: pack(table) for name, table in all_tables(run, gpu, folder).items()},
         sources=ingredients["simtlab"],
         version=__version__,
-        seconds=time.perf_counter() - begin,
+        seconds=seconds,
         host=platform.node(),
         finished=datetime.now(UTC).isoformat(timespec="seconds"),
         own_counters=gpu.machine.own_counters,
     )  # fmt: skip
 
 
-def occupancies(run: WorkloadRun) -> list[dict[str, Any]]:
+def occupancies(run: TimedProgram) -> list[dict[str, Any]]:
     """Kernels, the CTAs of each that fit in a core, what stops the next one, its registers, its L1 and shared memory; each once."""
     from simtlab.host.module import plain_name
 
     names = ("kernel", "ctas", "limited_by", "registers", "registers_from", "l1_bytes", "shared_bytes")
-    timed = ((run.module[launch.kernel].program, launch.timing.occupancy) for launch in run.launches if launch.timing)
+    timed = ((run.program_of(launch), launch.timing.occupancy) for launch in run.launches if launch.timing)
     rows = ((plain_name(program.name), fits.ctas, fits.limited_by, program.registers, program.registers_from, fits.l1_bytes,
              fits.shared_bytes) for program, fits in timed)  # fmt: skip
     return [dict(zip(names, row, strict=True)) for row in dict.fromkeys(rows)]

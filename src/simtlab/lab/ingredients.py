@@ -50,14 +50,17 @@ class Look:
         self._seen: dict[Hashable, Any] = {}
 
     def ingredients(self, experiment: Experiment) -> dict[str, Any]:
-        chosen = experiment.machine
+        return self.on_machine({**self._program(experiment), "seed": experiment.seed}, experiment.machine)
+
+    def on_machine(self, workload: Mapping[str, Any], chosen: MachineChoice) -> dict[str, Any]:
+        """A program's ingredients, with those of the machine and of simtlab."""
         settings = chosen.gpu, as_text(chosen.changes)
         machine, own = self._once(("machine", settings), lambda: (resolved(chosen), own_policies(chosen)))
         return {
             "simtlab": simulator_digest(),
-            "workload": {**self._program(experiment), "seed": experiment.seed},
+            "workload": dict(workload),
             "machine": machine,
-            "policies": {slot: self._policy(slot, chosen) for slot, chosen in {**own, **chosen.policies}.items()},
+            "policies": {slot: self._policy(slot, policy) for slot, policy in {**own, **chosen.policies}.items()},
         }
 
     def _program(self, experiment: Experiment) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -14,13 +14,21 @@ if TYPE_CHECKING:
     from simtlab.machine.machine import TimedRun
     from simtlab.program.cfg import ControlFlowGraph
     from simtlab.program.program import Program
-    from simtlab.workloads.frame import WorkloadRun
 
 LOAD_CLASSES = {1: "deterministic", 0: "non-deterministic"}  # docs/loads.md; None for what is no global load
 MOST_LAUNCHES = 2000  # with a row each; a program with more has its first so many, and totals of all
 
 
-def all_tables(run: WorkloadRun, gpu: Gpu, folder: Path) -> dict[str, dict[str, list[Any]]]:
+class TimedProgram(Protocol):
+    """What a program launched: a workload's run, or an application's."""
+
+    @property
+    def launches(self) -> Sequence[Run]: ...
+
+    def program_of(self, launch: Run) -> Program: ...
+
+
+def all_tables(run: TimedProgram, gpu: Gpu, folder: Path) -> dict[str, dict[str, list[Any]]]:
     """Every table of a result, by name."""
     return {
         "launches": launch_table(run.launches),
@@ -68,15 +76,16 @@ def launch_table(launches: Sequence[Run]) -> dict[str, list[Any]]:
     return columns | {name: [row[name] for row in rows] for name in (rows[0] if rows else {})}
 
 
-def instruction_table(run: WorkloadRun, folder: Path) -> dict[str, list[Any]]:
+def instruction_table(run: TimedProgram, folder: Path) -> dict[str, list[Any]]:
     """A row for each instruction of each kernel: what it is, and the scheduler cycles it was waited for, by cause."""
     from simtlab.host.module import plain_name
 
     columns: dict[str, list[Any]] = {name: [] for name in ("kernel", "pc", "instruction", "file", "line", "load", "in_loop")}
-    for name in dict.fromkeys(launch.kernel for launch in run.launches):
-        timings = [_timing(launch) for launch in run.launches if launch.kernel == name]
+    programs = {id(program): program for program in map(run.program_of, run.launches)}
+    for number, program in programs.items():
+        timings = [_timing(launch) for launch in run.launches if id(run.program_of(launch)) == number]
         stalls = sum((timing.stalls_by_instruction for timing in timings[1:]), timings[0].stalls_by_instruction)
-        for column, values in _instructions(run.module[name].program, plain_name(name), folder).items():
+        for column, values in _instructions(program, plain_name(program.name), folder).items():
             columns[column] += values
         for cause, counts in zip(timings[0].stalls, np.asarray(stalls).T, strict=True):
             columns.setdefault(f"stall_{cause}", []).extend(counts.tolist())
@@ -96,7 +105,7 @@ def _instructions(program: Program, kernel: str, folder: Path) -> dict[str, list
     }
 
 
-def load_tables(run: WorkloadRun, folder: Path) -> dict[str, dict[str, list[Any]]]:
+def load_tables(run: TimedProgram, folder: Path) -> dict[str, dict[str, list[Any]]]:
     """A row for each global load of each kernel, and one for each load and number of requests that it made."""
     from simtlab.host.module import plain_name
     from simtlab.machine.load_figures import added

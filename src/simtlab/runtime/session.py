@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +15,7 @@ import numpy as np
 from simtlab.errors import CycleLimit, Deadlock, DeviceFault, LaunchError, OutOfMemory, PtxError, SimtlabError, TooLarge
 from simtlab.execute.grid import CLOCK_KHZ, N_CORES
 from simtlab.execute.memory import HEAP_BASE
+from simtlab.host.checkpoint import save_checkpoint
 from simtlab.host.launch import MAX_BLOCK, MAX_GRID, Run, check, launch_packed, resident_ctas, triple
 from simtlab.host.texture import Surface
 from simtlab.runtime.fat_binary import ptx_of
@@ -46,12 +49,19 @@ class Selection:
     kernels: str = ""  # a regular expression for their names; empty: all
     first: int = 1  # of the launches of such kernels, counted from 1
     last: int | None = None
+    after: int = 0  # warp instructions that the application has run before
 
     def takes(self, name: str) -> bool:
         return re.search(self.kernels, name) is not None
 
-    def times(self, number: int) -> bool:
-        return number >= self.first and (self.last is None or number <= self.last)
+    def times(self, number: int, executed: int) -> bool:
+        return number >= self.first and (self.last is None or number <= self.last) and executed >= self.after
+
+    def as_parameters(self) -> dict[str, Any]:
+        """What was chosen, by name, for a stored result."""
+        launches = "" if (self.first, self.last) == (1, None) else f"{self.first}:{self.last or ''}"
+        chosen = {"kernels": self.kernels, "timed_launches": launches, "fast_forward": self.after}
+        return {name: value for name, value in chosen.items() if value}
 
 
 @dataclass
@@ -62,7 +72,12 @@ class Log:
     selection: Selection = field(default_factory=Selection)
     strict: bool = False  # whether accesses that a GPU lets through by chance stop the kernel
     races: bool = False  # whether races between warps are looked for in all CTAs, and told
+    checkpoint_at: int | None = None  # of the launches of kernels that the selection takes, the one before which a file is written
+    checkpoint: Path | None = None  # that file
+    application: str = ""  # for the checkpoint
+    begins: Callable[[str], AbstractContextManager[None]] = lambda _: nullcontext()  # entered around each launch, with its name
     taken: int = 0  # launches of kernels that the selection takes
+    executed: int = 0  # warp instructions
     warn: Callable[[str], None] = lambda text: print(f"simtlab: {text}", file=sys.stderr, flush=True)
 
 
@@ -77,6 +92,7 @@ class Session:
         self._told: set[tuple[str, str]] = set()
         self._modules: dict[int, Module] = {}
         self._functions: list[Program] = []
+        self._module_of: list[Module] = []  # of each function
         self._dynamic: dict[int, int] = {}  # bytes of shared memory that a kernel may be launched with
         self._allocations: dict[int, Any] = {}
         self._bad_launch = CudaError.INVALID_VALUE  # as an H200 with CUDA 13 has it
@@ -110,6 +126,7 @@ class Session:
         self._allocations.clear()
         self._modules.clear()
         self._functions.clear()
+        self._module_of.clear()
 
     # Answers ----------------------------------------------------------------------------------------------------------
 
@@ -134,6 +151,7 @@ class Session:
             raise Refused(CudaError.SYMBOL_NOT_FOUND)
         program = module[name].program
         self._functions.append(program)
+        self._module_of.append(module)
         number = len(self._functions) - 1
         return number, 0, function_facts(program, number)
 
@@ -172,9 +190,16 @@ class Session:
             raise Refused(self._bad_launch) from None
         parameters = np.zeros(max(program.parameter_bytes, 8), np.uint8)
         parameters[: len(data)] = np.frombuffer(data, np.uint8)
+        cooperative = bool(last & 1)
         timed = self._is_timed(program)
-        run = launch_packed(self.gpu, program, grid, block, parameters, shared, cooperative=bool(last & 1), timed=timed)
+        if self.log.taken == self.log.checkpoint_at and self.log.checkpoint is not None and not self.log.checkpoint.exists():
+            source = f"launch {self.log.taken} of {self.log.application}"
+            module = self._module_of[number]
+            save_checkpoint(self.log.checkpoint, self.gpu, module, program, grid, block, parameters, shared, cooperative, source)
+        with self.log.begins(program.readable_name):
+            run = launch_packed(self.gpu, program, grid, block, parameters, shared, cooperative=cooperative, timed=timed)
         self.log.launches.append(Launched(program, run))
+        self.log.executed += run.instructions
         for sentence in run.strays:
             self._tell_once(program, sentence.rpartition(", at ")[2], f"{sentence}; a GPU lets that through, and --strict does not")
         for sentence in run.races:
@@ -191,7 +216,7 @@ class Session:
         if not self.log.selection.takes(program.readable_name):
             return False
         self.log.taken += 1
-        return self.log.selection.times(self.log.taken)
+        return self.log.selection.times(self.log.taken, self.log.executed)
 
     def _clock(self, given: tuple[int, ...], data: bytes) -> Reply:
         machine = self.gpu.machine

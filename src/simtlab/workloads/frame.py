@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from simtlab.host.gpu import Gpu
     from simtlab.host.launch import Run
     from simtlab.host.module import Module
+    from simtlab.program.program import Program
 
 __all__ = ["Launcher", "Workload", "WorkloadRun", "WrongResult", "workload", "workloads"]
 
@@ -79,6 +80,10 @@ class WorkloadRun:
     checked: bool
     dynamic_shared: list[int] = field(repr=False)  # bytes a CTA, launch by launch
     module: Module = field(repr=False)  # to ask it for a kernel's registers and shared memory
+
+    def program_of(self, launch: Run) -> Program:
+        """The kernel that was launched."""
+        return self.module[launch.kernel].program
 
     @property
     def instructions(self) -> int:

@@ -1,0 +1,57 @@
+"""An application's timed launches as a result that is stored, listed and compared like any other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from simtlab.lab.carry_out import record_of
+from simtlab.lab.errors import StudyError
+from simtlab.lab.ingredients import Look, file_digest
+from simtlab.lab.machines import MachineChoice
+from simtlab.lab.record import Record
+from simtlab.lab.store.store import Store
+
+if TYPE_CHECKING:
+    from simtlab.host.gpu import Gpu
+    from simtlab.host.launch import Run
+    from simtlab.program.program import Program
+
+SIZE = "application"  # in place of a workload's size
+
+
+@dataclass(frozen=True)
+class ApplicationRun:
+    """The launches of an application that were timed, and the kernel of each."""
+
+    launches: Sequence[Run]
+    programs: Mapping[int, Program]  # by the launch's id
+
+    def program_of(self, launch: Run) -> Program:
+        return self.programs[id(launch)]
+
+
+def store_application(
+    store: Path | None,
+    command: Sequence[str],
+    chosen: Mapping[str, Any],
+    machine: MachineChoice,
+    launched: Sequence[tuple[Program, Run]],
+    gpu: Gpu,
+    seconds: float,
+) -> Record:
+    """Put what an application's timed launches came to into a store, in the place of an earlier run of the same program with the
+    same arguments on the same machine. `chosen` says which launches were timed."""
+    timed = [(program, run) for program, run in launched if run.timing is not None]
+    if not timed:
+        raise StudyError(f"nothing of {command[0]} was timed, so there is nothing to store")
+    program = {"name": Path(command[0]).name, "size": SIZE, "sources": file_digest(command[0]), "files": {}, "seed": 0,
+               "parameters": {"arguments": " ".join(command[1:]), **chosen}}  # fmt: skip
+    run = ApplicationRun([run for _, run in timed], {id(run): program for program, run in timed})
+    record = record_of(Look().on_machine(program, machine), machine, run, gpu, Path(command[0]).resolve().parent, seconds)
+    with Store(store) as opened:
+        opened.forget([record.key])
+        opened.add(record)
+    return record
