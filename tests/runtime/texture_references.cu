@@ -42,6 +42,7 @@ int main()
     cudaArray *array, *target;
     CHECK(cudaMallocArray(&array, &picture.channelDesc, 8, 8));  // a reference has it from its type
     CHECK(cudaMemcpyToArray(array, 0, 0, bytes, sizeof bytes, cudaMemcpyHostToDevice));
+    CHECK(cudaMemcpy2DToArray(array, 0, 1, bytes + 8, 0, 8, 1, cudaMemcpyHostToDevice));  // of one row the pitch does not count
     CHECK(cudaMallocArray(&target, &of_ints, 8, 8, cudaArraySurfaceLoadStore));
 
     picture.normalized = false;

@@ -306,7 +306,7 @@ cudaError copy(void *to, const void *from, size_t bytes, int kind)
 
 cudaError copy_rows(char *to, size_t to_pitch, const char *from, size_t from_pitch, size_t width, size_t rows, int kind)
 {
-    if (width > to_pitch || width > from_pitch)
+    if (rows > 1 && (width > to_pitch || width > from_pitch))  // of one row the pitch does not count
         return done(INVALID_PITCH);
     cudaError error = OK;
     for (size_t row = 0; row < rows && error == OK; row++)

@@ -275,5 +275,6 @@ cudaError cudaCreateSurfaceObject(uint64_t *object, const Resource *resource)
     return error ? done(error) : make(SURFACE, object, &image);
 }
 
-cudaError cudaDestroyTextureObject(uint64_t object) { return ask_for(NULL, DESTROY, object, 0, 0); }
-cudaError cudaDestroySurfaceObject(uint64_t object) { return ask_for(NULL, DESTROY, object, 0, 0); }
+// No object, 0, may be destroyed.
+cudaError cudaDestroyTextureObject(uint64_t object) { return object ? ask_for(NULL, DESTROY, object, 0, 0) : done(connect_to_simtlab()); }
+cudaError cudaDestroySurfaceObject(uint64_t object) { return cudaDestroyTextureObject(object); }
