@@ -1,6 +1,7 @@
 """The catalogue of public suites, the script that runs it, and the page that is made of what came out."""
 
 import importlib
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -75,6 +76,7 @@ def test_an_application_is_built_run_and_checked(change, built, passed, said, tm
         assert (found.launches, found.instructions > 0) == (1, True)
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="there is no git here, which clones suites")
 def test_a_suite_is_cloned_at_the_commit_of_the_catalogue(tmp_path, monkeypatch):
     """From wherever its address says; here, a folder."""
     source = tmp_path / "source"

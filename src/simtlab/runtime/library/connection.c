@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 Device device;
@@ -18,6 +19,8 @@ static cudaError sticky;                // what leaves a context of no use: a fa
 static _Thread_local cudaError latest;  // of this thread
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 extern char *memory_base;
+extern int memory_file;
+enum { AWAKE_NS = 300000 };
 
 // A kernel that failed: nothing on the device can be trusted afterwards.
 static int leaves_no_context(cudaError error)
@@ -59,6 +62,22 @@ static void get(void *bytes, size_t count)
     }
 }
 
+// Most answers come so soon that to fall asleep and be woken would take as long again. With one core it would only keep others waiting.
+static void wait_awake(void)
+{
+    static long cores;
+    if (cores == 0)
+        cores = sysconf(_SC_NPROCESSORS_ONLN);
+    struct timespec begin, now;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    char byte;
+    while (cores > 1 && recv(connection, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EINTR)) {
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        if ((now.tv_sec - begin.tv_sec) * 1000000000L + now.tv_nsec - begin.tv_nsec > AWAKE_NS)
+            return;
+    }
+}
+
 static void exchange(Request *request, const void *bytes, Answer *answer, void *room, size_t room_bytes)
 {
     char both[4096];  // one message where it is short
@@ -71,6 +90,7 @@ static void exchange(Request *request, const void *bytes, Answer *answer, void *
         put(request, sizeof *request);
         put(bytes, request->bytes);
     }
+    wait_awake();
     get(answer, sizeof *answer);
     if (answer->bytes <= room_bytes) {
         get(room, answer->bytes);
@@ -88,7 +108,7 @@ static cudaError map_memory(void)
     char byte, control[CMSG_SPACE(sizeof(int))];
     struct iovec vector = {&byte, 1};
     struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
-    if (recvmsg(connection, &message, 0) != 1 || CMSG_FIRSTHDR(&message) == NULL)
+    if (recvmsg(connection, &message, MSG_CMSG_CLOEXEC) != 1 || CMSG_FIRSTHDR(&message) == NULL)
         return NOT_INITIALISED;
     int file;
     memcpy(&file, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof file);
@@ -99,7 +119,7 @@ static cudaError map_memory(void)
             munmap(memory_base, device.heap_bytes);
         memory_base = mmap(NULL, device.heap_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
     }
-    close(file);
+    memory_file = file;
     return memory_base == MAP_FAILED ? OUT_OF_MEMORY : OK;
 }
 

@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 char *memory_base;
+int memory_file = -1;  // that it maps
+enum { LARGE = 4 << 20 };  // bytes of a copy
 
 // Allocations in order of address, so that copies out of bounds are found without asking.
 typedef struct {
@@ -285,6 +287,32 @@ static cudaError side(const void *pointer, size_t bytes, int on_device, char **w
     return bytes > 0 ? check_range(pointer, bytes) : OK;
 }
 
+// Whether a page of device memory has been touched by anybody.
+static int is_touched(const char *where)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    unsigned char there = 1;
+    mincore((void *)((uint64_t)where & ~(uint64_t)(page - 1)), page, &there);
+    return there & 1;
+}
+
+// Host memory to device memory that was never touched, judging by its ends: written to the file, new pages need not be filled with zeros
+// first. Gives how much was written.
+static size_t write_new_pages(const char *target, const char *source, size_t bytes)
+{
+    size_t written = 0;
+    off_t place = target - memory_base;
+    if (bytes < LARGE || (is_touched(target) && is_touched(target + bytes - 1)))
+        return 0;
+    while (written < bytes) {
+        ssize_t more = pwrite(memory_file, source + written, bytes - written, place + (off_t)written);
+        if (more <= 0)
+            break;
+        written += (size_t)more;
+    }
+    return written;
+}
+
 cudaError copy(void *to, const void *from, size_t bytes, int kind)
 {
     char *target, *source;
@@ -299,8 +327,10 @@ cudaError copy(void *to, const void *from, size_t bytes, int kind)
         error = side(to, bytes, kind == 1 || kind == 3, &target);
     if (error == OK)
         error = side(from, bytes, kind == 2 || kind == 3, &source);
-    if (error == OK && bytes > 0)
-        memmove(target, source, bytes);
+    if (error == OK && bytes > 0) {
+        size_t written = is_device(to) && !is_device(from) ? write_new_pages(target, source, bytes) : 0;
+        memmove(target + written, source + written, bytes - written);
+    }
     return done(error);
 }
 
