@@ -31,21 +31,14 @@ def run_cta(launch, code, worker, cta):
                 outcome = run_warp(launch, code, worker, cta, warp, cta.quantum)
                 if outcome == OUT_FAULT or outcome == OUT_SERVICE:
                     return outcome
-                if outcome == OUT_DONE:
-                    cta.n_done += 1
-                    cta.events += 1
-                if outcome != OUT_SPENT:
-                    release_complete(cta, code)
+                settle(code, cta, outcome)
                 if launch.stop != 0:
                     return OUT_STOPPED
             cta.next_warp += 1
         cta.next_warp = 0
-        if ran == 0:
-            return OUT_STUCK
-        if worker.changes == changes and cta.events == events:
-            cta.quantum = min(2 * cta.quantum, QUANTUM)
-            return OUT_STALLED
-        cta.quantum = SHORT_QUANTUM if launch.one_by_one != 0 else QUANTUM
+        outcome = after_a_pass(launch, worker, cta, changes, events, ran)
+        if outcome != OUT_SPENT:
+            return outcome
     return OUT_DONE
 
 
@@ -55,6 +48,7 @@ def run_cta_in_step(launch, code, worker, cta, watch):
     while cta.n_done < cta.n_warps:
         changes, events, ran = worker.changes, cta.events, 0
         for _ in range(cta.quantum):
+            ran = 0
             while cta.next_warp < cta.n_warps:
                 warp = cta.warps[cta.next_warp]
                 if warp.status == RUNNING:
@@ -62,26 +56,40 @@ def run_cta_in_step(launch, code, worker, cta, watch):
                     outcome = take_a_step(launch, code, worker, cta, warp, watch)
                     if outcome == OUT_FAULT or outcome == OUT_SERVICE:
                         return outcome
-                    if outcome == OUT_DONE:
-                        cta.n_done += 1
-                        cta.events += 1
-                    if outcome != OUT_SPENT:
-                        release_complete(cta, code)
+                    settle(code, cta, outcome)
                 cta.next_warp += 1
             cta.next_warp = 0
             if launch.stop != 0:
                 return OUT_STOPPED
-            if ran == 0:
+            if ran == 0:  # all are done, or wait for ever
                 break
-        if cta.n_done == cta.n_warps:
-            return OUT_DONE
-        if ran == 0:
-            return OUT_STUCK
-        if worker.changes == changes and cta.events == events:
-            cta.quantum = min(2 * cta.quantum, QUANTUM)
-            return OUT_STALLED
-        cta.quantum = SHORT_QUANTUM if launch.one_by_one != 0 else QUANTUM
+        if cta.n_done < cta.n_warps:
+            outcome = after_a_pass(launch, worker, cta, changes, events, ran)
+            if outcome != OUT_SPENT:
+                return outcome
     return OUT_DONE
+
+
+@compiled
+def settle(code, cta, outcome):
+    """What it means for a CTA that one of its warps has stopped."""
+    if outcome == OUT_DONE:
+        cta.n_done += 1
+        cta.events += 1
+    if outcome != OUT_SPENT:
+        release_complete(cta, code)
+
+
+@compiled
+def after_a_pass(launch, worker, cta, changes, events, ran):
+    """SPENT: the CTA goes on. STUCK: no warp could run. STALLED: the pass has changed nothing; the next one is longer."""
+    if ran == 0:
+        return OUT_STUCK
+    if worker.changes == changes and cta.events == events:
+        cta.quantum = min(2 * cta.quantum, QUANTUM)
+        return OUT_STALLED
+    cta.quantum = SHORT_QUANTUM if launch.one_by_one != 0 else QUANTUM
+    return OUT_SPENT
 
 
 @compiled
