@@ -292,6 +292,11 @@ def test_a_checkpoint_runs_as_the_launch_did(built, tmp_path, capfd):
     assert any((one != other).any() for one, other in zip(before, after, strict=True) if hasattr(one, "shape"))
     with pytest.raises(SimtlabError, match="a checkpoint needs a GPU of its own"):
         found.on(restored.gpu)
+    whole = file.read_bytes()
+    for damaged in (whole[: len(whole) // 2], whole[:2000] + bytes(100) + whole[2100:]):
+        (tmp_path / "damaged").write_bytes(damaged)
+        with pytest.raises(SimtlabError, match="damaged is no checkpoint that can be read"):
+            simtlab.load_checkpoint(tmp_path / "damaged")
     resumed = exec_command("--json", "--gpu", "caps-gtx480", "--policy", "warp_scheduler=gto", "--resume", file)
     assert [one["instructions"] for one in json.loads(resumed.stdout)["launches"]] == [fifth.instructions]
 

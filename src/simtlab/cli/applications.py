@@ -189,7 +189,6 @@ def resume_instead(
     gpu = choice.build(host)
     make_ready(timed=gpu.machine is not None)
     gpu.watch = show_cycles
-    gpu.lets_stray = True
     restored = found.on(gpu)
     launched = Launched(restored.kernel.program, restored.run())
     return ApplicationAnswer(["--resume", str(file)], 0, [launched], choice, gpu)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from os import PathLike
@@ -59,6 +60,7 @@ class Checkpoint:
         gpu = Gpu() if gpu is None else gpu
         if len(gpu.memory):
             raise SimtlabError("a checkpoint needs a GPU of its own, with nothing in its memory: make a new Gpu")
+        gpu.lets_stray = gpu.paces.looks = True  # as in an application
         with gpu.memory.lock:
             variables = {one["variable"]: one["start"] for one in self.allocations if one["variable"]}
             for one in self.allocations:
@@ -151,13 +153,13 @@ def load_checkpoint(file: str | PathLike) -> Checkpoint:
             if told["version"] != VERSION:
                 raise SimtlabError(f"the checkpoint {file} is of version {told['version']}; this simtlab reads version {VERSION}")
             memory = {one["start"]: archive.read(f"memory/{one['start']:x}") for one in told["allocations"]}
-            ptx = archive.read("module.ptx").decode()
-    except (OSError, zipfile.BadZipFile, KeyError, ValueError) as problem:
+            ptx, parameters = archive.read("module.ptx").decode(), bytes.fromhex(told["parameters"])
+            sizes = {name: tuple(told[name]) for name in ("grid", "block")}
+            plain = {name: told[name] for name in ("kernel", "shared", "cooperative", "source", "allocations", "textures")}
+    except (OSError, zipfile.BadZipFile, zlib.error, KeyError, ValueError, TypeError) as problem:
         why = getattr(problem, "strerror", None) or problem
         raise SimtlabError(f"{file} is no checkpoint that can be read: {why}") from None
-    sizes = {name: tuple(told[name]) for name in ("grid", "block")}
-    plain = {name: told[name] for name in ("kernel", "shared", "cooperative", "source", "allocations", "textures")}
-    return Checkpoint(ptx=ptx, memory=memory, parameters=bytes.fromhex(told["parameters"]), **sizes, **plain)  # type: ignore[arg-type]
+    return Checkpoint(ptx=ptx, memory=memory, parameters=parameters, **sizes, **plain)  # type: ignore[arg-type]
 
 
 def told_texture(one: Texture | Surface | None) -> dict[str, Any] | None:

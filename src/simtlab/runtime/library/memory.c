@@ -13,10 +13,6 @@ int memory_file = -1;  // that it maps
 enum { LARGE = 4 << 20 };  // bytes of a copy
 
 // Allocations in order of address, so that copies out of bounds are found without asking.
-typedef struct {
-    uint64_t start, bytes;
-    char kind;  // what it came from: device, managed, pinned, variable
-} Block;
 static Block *blocks;
 static size_t n_blocks, room;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -34,7 +30,7 @@ static size_t place_of(uint64_t address)  // the number of blocks that start at 
     return low;
 }
 
-static void note(uint64_t start, uint64_t bytes, char kind)
+void note_block(uint64_t start, uint64_t bytes, char kind)
 {
     pthread_mutex_lock(&lock);
     if (n_blocks == room)
@@ -46,7 +42,7 @@ static void note(uint64_t start, uint64_t bytes, char kind)
     pthread_mutex_unlock(&lock);
 }
 
-static int find(uint64_t address, Block *found)
+int find_block(uint64_t address, Block *found)
 {
     pthread_mutex_lock(&lock);
     size_t at = place_of(address);
@@ -57,7 +53,7 @@ static int find(uint64_t address, Block *found)
     return there;
 }
 
-static void drop(uint64_t start)
+void drop_block(uint64_t start)
 {
     pthread_mutex_lock(&lock);
     size_t at = place_of(start) - 1;
@@ -73,7 +69,7 @@ void forget_memory(void)
 
 void note_variable(uint64_t address, size_t bytes)
 {
-    note(address, bytes, 'v');
+    note_block(address, bytes, 'v');
 }
 
 int is_device(const void *pointer)
@@ -90,7 +86,7 @@ cudaError check_range(const void *pointer, size_t bytes)
 {
     Block block;
     uint64_t address = (uint64_t)pointer;
-    if (!find(address, &block) || bytes > block.start + block.bytes - address)
+    if (!find_block(address, &block) || bytes > block.start + block.bytes - address)
         return INVALID_VALUE;
     return OK;
 }
@@ -106,7 +102,7 @@ static cudaError allocate(void **pointer, size_t bytes, char kind)
     }
     cudaError error = ask_for(&address, ALLOCATE, bytes, (uint64_t)kind, 0);
     if (error == OK) {
-        note(address, bytes, kind);
+        note_block(address, bytes, kind);
         *pointer = (void *)address;
     }
     return error;
@@ -117,9 +113,9 @@ static cudaError release(void *pointer, const char *kinds)
     Block block;
     if (pointer == NULL)
         return done(connect_to_simtlab());
-    if (!find((uint64_t)pointer, &block) || block.start != (uint64_t)pointer || strchr(kinds, block.kind) == NULL)
+    if (!find_block((uint64_t)pointer, &block) || block.start != (uint64_t)pointer || strchr(kinds, block.kind) == NULL)
         return done(INVALID_VALUE);
-    drop(block.start);
+    drop_block(block.start);
     return ask_for(NULL, FREE, block.start, 0, 0);
 }
 
@@ -149,115 +145,10 @@ cudaError cudaMallocHost(void **pointer, size_t bytes) { return allocate_shared(
 cudaError cudaHostAlloc(void **pointer, size_t bytes, unsigned flags) { return allocate_shared(pointer, bytes, 'p'); }
 cudaError cudaFreeHost(void *pointer) { return release(pointer, "p"); }
 
-// Registered memory is the host's own, and may be copied as it is. When a kernel's pointer to it is asked for, its pages move into device
-// memory, and that is mapped where they were.
-typedef struct {
-    char *host;
-    size_t bytes;
-    uint64_t device_pages;  // 0: its pages have not moved
-} Registered;
-static Registered registered[256];
-
-static Registered *find_registered(const void *pointer)
-{
-    for (int k = 0; k < 256; k++)
-        if (registered[k].host != NULL && (size_t)((char *)pointer - registered[k].host) < registered[k].bytes)
-            return &registered[k];
-    return NULL;
-}
-
-static void pages_of(const Registered *one, char **first, size_t *bytes)
-{
-    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    *first = (char *)((uint64_t)one->host & ~(page - 1));
-    *bytes = (((uint64_t)one->host + one->bytes + page - 1) & ~(page - 1)) - (uint64_t)*first;
-}
-
-static int is_on_stack(const char *first, size_t bytes)
-{
-    const char *here = __builtin_frame_address(0);
-    return here + (16 << 20) > first && here - (16 << 20) < first + bytes && here > first - (16 << 20);
-}
-
-static cudaError move_pages(Registered *one)
-{
-    char *first;
-    size_t bytes, page = (size_t)sysconf(_SC_PAGESIZE);
-    uint64_t address;
-    pages_of(one, &first, &bytes);
-    if (is_on_stack(first, bytes))
-        return unsupported("cudaHostGetDevicePointer of memory on the stack");
-    cudaError error = ask_for(&address, ALLOCATE, bytes + page, 'r', 0);
-    if (error != OK)
-        return error;
-    uint64_t start = (address + page - 1) & ~(uint64_t)(page - 1);
-    memcpy(host_address(start), first, bytes);
-    if (mremap(host_address(start), 0, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, first) != first)
-        return UNKNOWN_ERROR;
-    note(address, bytes + page, 'r');
-    one->device_pages = start;
-    return OK;
-}
-
-cudaError cudaHostGetDevicePointer(void **pointer, void *host, unsigned flags)
-{
-    Block block;
-    if (find((uint64_t)host, &block)) {
-        *pointer = host;
-        return OK;
-    }
-    Registered *one = find_registered(host);
-    if (one == NULL)
-        return done(INVALID_VALUE);
-    cudaError error = one->device_pages ? OK : move_pages(one);
-    if (error != OK)
-        return done(error);
-    char *first;
-    size_t bytes;
-    pages_of(one, &first, &bytes);
-    *pointer = (void *)(one->device_pages + (uint64_t)((char *)host - first));
-    return OK;
-}
-
 cudaError cudaHostGetFlags(unsigned *flags, void *host)
 {
     *flags = 2;  // mapped
     return done(check_range(host, 1));
-}
-
-cudaError cudaHostRegister(void *host, size_t bytes, unsigned flags)
-{
-    if (host == NULL || bytes == 0)
-        return done(INVALID_VALUE);
-    if (find_registered(host) != NULL)
-        return done(ALREADY_REGISTERED);
-    for (int k = 0; k < 256; k++)
-        if (registered[k].host == NULL) {
-            registered[k] = (Registered){host, bytes, 0};
-            return done(connect_to_simtlab());
-        }
-    return done(OUT_OF_MEMORY);
-}
-
-cudaError cudaHostUnregister(void *host)
-{
-    Registered *one = find_registered(host);
-    if (one == NULL || one->host != host)
-        return done(NOT_REGISTERED);
-    if (one->device_pages != 0) {  // the pages become the host's own again
-        char *first;
-        size_t bytes;
-        pages_of(one, &first, &bytes);
-        mmap(first, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-        memcpy(first, host_address(one->device_pages), bytes);
-        Block block;
-        if (find(one->device_pages, &block)) {
-            drop(block.start);
-            ask_for(NULL, FREE, block.start, 0, 0);
-        }
-    }
-    *one = (Registered){0};
-    return OK;
 }
 
 typedef struct { int type, device; void *device_pointer, *host_pointer; long reserved[8]; } PointerAttributes;
@@ -266,7 +157,7 @@ cudaError cudaPointerGetAttributes(PointerAttributes *attributes, const void *po
 {
     Block block;
     cudaError error = connect_to_simtlab();
-    int there = error == OK && find((uint64_t)pointer, &block);
+    int there = error == OK && find_block((uint64_t)pointer, &block);
     int type = !there ? 0 : block.kind == 'm' ? 3 : block.kind == 'p' ? 1 : 2;
     attributes->type = type;
     attributes->device = type ? 0 : -2;

@@ -68,6 +68,13 @@ cudaError sticky_error(void);  // that of a kernel that failed, until the device
 void forget_sticky_error(void);
 
 // memory.c
+typedef struct {
+    uint64_t start, bytes;
+    char kind;  // what it came from: device, managed, pinned, variable
+} Block;
+void note_block(uint64_t start, uint64_t bytes, char kind);
+int find_block(uint64_t address, Block *found);
+void drop_block(uint64_t start);
 char *host_address(uint64_t device_address);  // where this process has it
 int is_device(const void *pointer);
 cudaError check_range(const void *pointer, size_t bytes);  // whether it lies in one allocation
