@@ -16,11 +16,12 @@ MAY_IMPORT = {
     "execute": {"program", "isa", "compiled"},
     "machine": {"execute", "program", "isa", "compiled", "policies"},
     "policies": {"machine", "execute", "compiled"},
-    "host": {"machine", "policies", "execute", "program", "isa", "frontend"},
+    "report": {"machine", "program", "frontend"},
+    "host": {"report", "machine", "policies", "execute", "program", "isa", "frontend"},
     "workloads": {"host", "program", "frontend"},
-    "lab": {"workloads", "host", "machine", "policies", "program"},
+    "lab": {"report", "workloads", "host", "machine", "policies", "program"},
     "runtime": {"host", "machine", "execute", "program"},
-    "cli": {"runtime", "lab", "workloads", "host", "machine", "policies", "execute", "program", "isa", "frontend"},
+    "cli": {"report", "runtime", "lab", "workloads", "host", "machine", "policies", "execute", "program", "isa", "frontend"},
 }
 MOST_LINES, MOST_FUNCTION_LINES = 400, 60
 

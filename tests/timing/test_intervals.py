@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 
 import simtlab as sl
 from simtlab.machine.counters import part_t
@@ -51,3 +52,21 @@ def test_too_many_intervals_become_half_as_many_of_twice_the_length():
     assert ends.tolist() == [8192 * k for k in range(1, MOST + 1)] + [(MOST + 1) * 8192 - 1]
     assert gains[:2, 0].tolist() == [4, 12]
     assert gains.sum() == (2 * MOST + 1) ** 2
+
+
+def test_intervals_are_as_long_as_asked_for():
+    gpu = sl.Gpu("caps-gtx480", set={"core.cores": 1})
+    gpu.machine.interval_cycles = 50
+    launch(gpu)
+    table = gpu.machine.intervals()
+    assert set(np.diff(table["cycle"][:-1])) == {gpu.machine.interval_cycles}
+    assert gpu.machine.interval_cycles % 50 == 0
+    with pytest.raises(sl.SimtlabError, match="set it before that"):
+        gpu.machine.interval_cycles = 100
+
+
+@pytest.mark.parametrize("cycles", [0, -1, 2.5])
+def test_an_interval_has_a_whole_number_of_cycles(cycles):
+    gpu = sl.Gpu("caps-gtx480", set={"core.cores": 1})
+    with pytest.raises(sl.SimtlabError, match="whole number of core cycles"):
+        gpu.machine.interval_cycles = cycles

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from simtlab.cli.source import check_source, choose_kernel, open_module, registers_in_words, short_names
 from simtlab.cli.tables import show_facts, show_table
+from simtlab.frontend.listing import statement_texts
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from simtlab.frontend.ast import Position
     from simtlab.host.module import Kernel
     from simtlab.program.cfg import ControlFlowGraph
     from simtlab.program.function import FunctionCode
@@ -135,36 +137,15 @@ def view_block(graph: ControlFlowGraph, number: int) -> BlockView:
 
 def list_ptx(code: FunctionCode, text: str) -> list[PtxView]:
     """The function's instructions in order; what the lowering added at its borders is left out."""
-    lines = text.splitlines()
-    seen = set()
-    listed = []
+    first: dict[Position, int] = {}
     for number, lowered in enumerate(code.instructions):
-        origin = lowered.origin
-        if origin.position in seen:
-            continue
-        seen.add(origin.position)
-        source = origin.source
-        listed.append(
-            PtxView(
-                code.graph.block_of[number], origin.position.line,
-                statement(lines, origin.position.line, origin.position.column),
-                source.file if source else None, source.line if source else None,
-            )
-        )  # fmt: skip
+        first.setdefault(lowered.origin.position, number)
+    listed = []
+    for (position, number), statement in zip(first.items(), statement_texts(text, first), strict=True):
+        source = code.instructions[number].origin.source
+        place = (source.file, source.line) if source else (None, None)
+        listed.append(PtxView(code.graph.block_of[number], position.line, statement, *place))
     return listed
-
-
-def statement(lines: Sequence[str], line: int, column: int) -> str:
-    """The PTX text from a place up to its semicolon, on one line."""
-    parts = []
-    start = column - 1
-    for text in lines[line - 1 :]:
-        part = text[start:].split("//")[0]
-        parts.append(part.partition(";")[0])
-        if ";" in part:
-            break
-        start = 0
-    return " ".join(" ".join(parts).split()) + ";"
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simtlab.cli.answer import BadInput
-from simtlab.cli.inspect import read_lines, statement
+from simtlab.cli.inspect import read_lines
 from simtlab.cli.source import check_source, choose_kernel, open_module, short_names
 from simtlab.cli.tables import show_facts, show_table
 from simtlab.cli.workloads import is_workload
+from simtlab.frontend.listing import statement_texts
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -152,7 +153,8 @@ class _Places:
 
     def __init__(self, program: Program, folder: Path):
         self.program, self.folder = program, folder
-        self.ptx = program.module.text.splitlines()
+        places = [lowered.origin.position for lowered in program.lowered]
+        self.statements = statement_texts(program.module.text, places)
         self.sources: dict[str, list[str]] = {}
 
     def of(self, pc: int) -> Place:
@@ -167,7 +169,7 @@ class _Places:
         functions = self.program.functions.items()
         function = next(name for name, code in functions if 0 <= pc - code.first < len(code.instructions))
         return Place(
-            pc, function, position.line, statement(self.ptx, position.line, position.column),
+            pc, function, position.line, self.statements[pc],
             source.file if source else None, source.line if source else None, text,
         )  # fmt: skip
 

@@ -250,3 +250,4 @@ class Module:
     files: dict[int, str]
     text: str
     source_name: str
+    sources: dict[str, str] = field(default_factory=dict)  # the CUDA texts that it was compiled from, where they are known

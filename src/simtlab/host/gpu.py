@@ -128,7 +128,9 @@ class Gpu:
         def declared(variable: str) -> Type | None:
             return type_of(variable, text, lambda source, asked: compile_cuda(source, name, options, paths, [asked]))
 
-        return self._module(given.ptx, f"{Path(name).stem}.ptx", given.names, count, declared)
+        module = self._module(given.ptx, f"{Path(name).stem}.ptx", given.names, count, declared)
+        module.tree.sources[name] = text
+        return module
 
     def load(self, source: str | PathLike) -> Module:
         """Load PTX, given as text or as a path."""

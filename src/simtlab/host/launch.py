@@ -53,6 +53,9 @@ class Run:
     in_stream: bool = field(default=False, repr=False)
     strays: list[str] = field(default_factory=list, repr=False)  # accesses outside every allocation that a GPU lets through
     races: list[str] = field(default_factory=list, repr=False)  # between warps of a CTA, where the GPU looks for them
+    shared_bytes: int = field(default=0, repr=False)  # of a CTA, static and dynamic
+    program: Program | None = field(default=None, repr=False, compare=False)
+    gpu: Gpu | None = field(default=None, repr=False, compare=False)
 
     def _timing(self) -> TimedRun:
         if self.timing is None and self.in_stream:
@@ -139,7 +142,9 @@ def launch_packed(
             kept.append(workspace)
         strays = watch_strays(gpu, program, record[0]) if gpu.lets_stray else None
         buffers = (*buffers, strays) if strays is not None else buffers
-        run = Run(program.name, grid, block, 0, in_stream=stream is not None and gpu.machine is not None)
+        in_line = stream is not None and gpu.machine is not None
+        run = Run(program.name, grid, block, 0, in_stream=in_line, shared_bytes=int(record[0]["shared_bytes"]),
+                  program=program, gpu=gpu)  # fmt: skip
         waiting = Waiting(run, program, record, Services(gpu, program, record), kept, buffers, stream)
         if gpu.machine is None or not timed:
             run_functionally(gpu, waiting)

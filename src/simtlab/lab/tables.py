@@ -84,11 +84,12 @@ def instruction_table(run: TimedProgram, folder: Path) -> dict[str, list[Any]]:
     programs = {id(program): program for program in map(run.program_of, run.launches)}
     for number, program in programs.items():
         timings = [_timing(launch) for launch in run.launches if id(run.program_of(launch)) == number]
-        stalls = sum((timing.stalls_by_instruction for timing in timings[1:]), timings[0].stalls_by_instruction)
+        counts = sum((timing.counts_by_instruction for timing in timings[1:]), timings[0].counts_by_instruction)
         for column, values in _instructions(program, plain_name(program.name), folder).items():
             columns[column] += values
-        for cause, counts in zip(timings[0].stalls, np.asarray(stalls).T, strict=True):
-            columns.setdefault(f"stall_{cause}", []).extend(counts.tolist())
+        names = [*(f"stall_{cause}" for cause in timings[0].stalls), *timings[0].work_by_instruction]
+        for name, column in zip(names, np.asarray(counts).T, strict=True):
+            columns.setdefault(name, []).extend(column.tolist())
     return columns
 
 

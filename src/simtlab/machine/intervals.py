@@ -45,10 +45,10 @@ def merge_neighbours(ledger):
 class Intervals:
     """The intervals of a machine from its first cycle on, launch after launch."""
 
-    def __init__(self, tally: Tally) -> None:
+    def __init__(self, tally: Tally, length: int = SHORTEST) -> None:
         self._tally = tally
         self.ledger = np.asarray(new_records(1, ledger_t(len(tally.names))))
-        self.ledger["length"] = SHORTEST
+        self.ledger["length"] = length
 
     def table(self, cycle: int) -> tuple[np.ndarray, np.ndarray]:
         """The cycle each interval ended, and a row for each with what the counters gained; up to this cycle."""

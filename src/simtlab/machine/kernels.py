@@ -10,7 +10,8 @@ from simtlab.execute.grid import aligned_bytes
 from simtlab.execute.state import window_t
 from simtlab.machine.build import Records
 from simtlab.machine.config import MachineConfig
-from simtlab.machine.core.state import N_STALLS, Activity, Stall
+from simtlab.machine.core.stall import N_COLUMNS
+from simtlab.machine.core.state import Activity, Stall
 from simtlab.machine.core.timing import timing_table
 from simtlab.machine.load_figures import Loads, Places, none_of, places_of
 from simtlab.machine.memory.l1 import forget_first_level
@@ -112,7 +113,7 @@ def prepare(config: MachineConfig, records: Records, launches: Sequence[Launch],
 def _fill(kernel: Any, config: MachineConfig, launch: Launch, loaded: Loaded, prepared: Prepared) -> None:
     program = launch.program
     length = len(program.code)
-    counts = np.zeros((length, N_STALLS), np.int64)
+    counts = np.zeros((length, N_COLUMNS), np.int64)
     windows = np.zeros(length, window_t)
     loads = none_of(loaded.loads)
     prepared.counts.append(counts)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simtlab.errors import CycleLimit, Deadlock, Picklable
+from simtlab.errors import CycleLimit, Deadlock, Picklable, SimtlabError
 from simtlab.execute.cta import look_for_cycles
 from simtlab.execute.state import FaultCode, Outcome, WarpStatus
 from simtlab.machine.build import Records, build
@@ -16,11 +16,12 @@ from simtlab.machine.config import MachineConfig
 from simtlab.machine.core.core import close_accounts
 from simtlab.machine.core.inflight import FAR_FUTURE
 from simtlab.machine.core.instruction_buffer import advance
-from simtlab.machine.core.state import Stall
+from simtlab.machine.core.stall import Work
+from simtlab.machine.core.state import N_STALLS, Stall
 from simtlab.machine.counters import Tally
 from simtlab.machine.cta_sharing import Blocks
 from simtlab.machine.energy import energy, of_policy
-from simtlab.machine.intervals import Intervals
+from simtlab.machine.intervals import SHORTEST, Intervals
 from simtlab.machine.kernels import Launch, Prepared, Programs, prepare
 from simtlab.machine.load_figures import Loads, Sharing, sharing
 from simtlab.machine.occupancy import Occupancy, occupancy
@@ -53,11 +54,22 @@ class TimedRun:
     stalls: dict[str, int]  # scheduler cycles by cause; together they are all scheduler cycles
     counters: dict[str, int]
     occupancy: Occupancy
-    stalls_by_instruction: np.ndarray = field(repr=False)  # a row for each instruction, a column for each cause
+    counts_by_instruction: np.ndarray = field(repr=False)  # a row for each instruction: cycles by cause, and what it did
     energy: dict[str, float]  # joules by component, see machine/energy.py
     utilisation: dict[str, float]  # the share of its time each part worked, see machine/utilisation.py
     stalls_by_scheduler: np.ndarray = field(repr=False)  # cycles by core, scheduler and cause, in the order of `stalls`
     loads: Loads = field(repr=False)  # what its global loads did
+    start: int  # the machine's cycle in which it began
+
+    @property
+    def stalls_by_instruction(self) -> np.ndarray:
+        """Scheduler cycles: a row for each instruction, a column for each cause."""
+        return self.counts_by_instruction[:, :N_STALLS]
+
+    @property
+    def work_by_instruction(self) -> dict[str, np.ndarray]:
+        """What each instruction did beside: lanes that took part, lines or sectors touched, passes of shared memory."""
+        return {work.name.lower(): self.counts_by_instruction[:, work] for work in Work}
 
     @property
     def ipc(self) -> float:
@@ -129,6 +141,7 @@ class Machine:
         named = {slot: read_choice(name) for slot, name in vars(config.policies).items()} | dict(choices or {})
         self.policies = {slot: load(slot, choice.name, check_policies, **choice.parameters) for slot, choice in named.items()}
         self._programs = Programs(config)
+        self._interval_cycles = SHORTEST
         self._part = FEWEST_CYCLES  # to run before the next look at Ctrl-C
         self._reset()
 
@@ -139,7 +152,7 @@ class Machine:
         self._own = {slot: attach(policy, self.records, self._trouble) for slot, policy in self.policies.items()}
         self._plain = self.records.as_plain_arrays()
         self._tally = Tally(self.records)
-        self._intervals = Intervals(self._tally)
+        self._intervals = Intervals(self._tally, self._interval_cycles)
         self._blocks = Blocks(self._plain.gpu)
         self._unfinished = False
 
@@ -274,6 +287,20 @@ class Machine:
         ends, gains = self._intervals.table(self.cycle)
         return {"cycle": ends} | self._tally.named(gains)
 
+    @property
+    def interval_cycles(self) -> int:
+        """How long intervals are: as long as was asked for before the first launch, doubled where there would be too many."""
+        return int(self._intervals.ledger["length"][0])
+
+    @interval_cycles.setter
+    def interval_cycles(self, cycles: int) -> None:
+        if not isinstance(cycles, int) or cycles < 1:
+            raise SimtlabError(f"an interval is a whole number of core cycles, 1 or more, not {cycles!r}")
+        if self.cycle > 0:
+            raise SimtlabError(f"intervals are {self.interval_cycles} cycles long since the first launch: set it before that")
+        self._interval_cycles = cycles
+        self._intervals = Intervals(self._tally, cycles)
+
     def sharing(self) -> Sharing:
         """Which CTAs came to which blocks of global memory since the machine was built."""
         return sharing(*self._blocks.pairs())
@@ -294,7 +321,7 @@ class Machine:
             kernel, (start, end) = gpu.kernel[k], spans[k]
             took = end - start + 1, int(gpu.cycle) - first
             issued = int(kernel.issued), int(kernel.issued_threads)
-            runs.append(TimedRun(*took, *issued, causes, counters, fits, counts, *spent, by_scheduler, loads))
+            runs.append(TimedRun(*took, *issued, causes, counters, fits, counts, *spent, by_scheduler, loads, start))
         return runs
 
     def _span(self, k: int, alone: bool) -> tuple[int, int]:

@@ -5,7 +5,7 @@ A scheduler that issues nothing has exactly one cause, that of the warp closest 
 
 import numpy as np
 
-from simtlab.compiled import call_hook, compiled, load_i64, store_i64
+from simtlab.compiled import call_hook, compiled
 from simtlab.execute.barrier import release_complete
 from simtlab.execute.simt_stack import count_lanes
 from simtlab.execute.state import Outcome, WarpStatus
@@ -19,16 +19,20 @@ from simtlab.machine.core.loads import is_counted, set_out
 from simtlab.machine.core.operand_collector import enter, free_collector
 from simtlab.machine.core.scoreboard import bit_of, hold, note_reads, reserve
 from simtlab.machine.core.stall import (
+    ACCESSES_AT,
     DISPATCH,
     EMPTY,
     HELD_BACK,
     ISSUED,
+    LANES_AT,
     NO_WARP,
+    PASSES_AT,
     PC_BYTES,
     REPLAY,
     candidates,
     count_activity,
     count_cause,
+    count_work,
     which_pipe,
     why_not,
 )
@@ -194,7 +198,8 @@ def count_issue(gpu, core, kernel, slot, lanes):
     kernel.issued += 1
     kernel.issued_threads += lanes
     place = slot.pc_counts + slot.head * PC_BYTES
-    store_i64(place, load_i64(place) + 1)
+    count_work(place, 1)
+    count_work(place + LANES_AT, lanes)
     gpu.last_progress = gpu.cycle
 
 
@@ -218,6 +223,7 @@ def start(gpu, core, w, mask, ins, warp):
         if is_counted(gpu, op):
             set_out(gpu, op, core.ctas[slot.cta].number)
         slot.stores += op.accesses if row.is_store or row.is_atomic else 0
+        count_accesses(slot.pc_counts + pc * PC_BYTES, op)
     elif row.unit == TEX:
         take_place(core, number, gpu.kernel[slot.kernel].launch, warp, ins, mask)
     if core.detail == 1:
@@ -236,6 +242,15 @@ def start(gpu, core, w, mask, ins, warp):
         begin(core, number, sub_core, row, gpu.cycle + 1)
     if core.war_mode == RELEASE_ON_COMMIT or (core.war_mode == RELEASE_ON_READ and core.detail == 3):
         core.busy_warp = np.uint64(core.busy_warp | bit_of(w))
+
+
+@compiled
+def count_accesses(place, op):
+    """What a memory instruction touches, on its row."""
+    if op.accesses > 0:
+        count_work(place + ACCESSES_AT, op.accesses)
+    if op.passes > 0:
+        count_work(place + PASSES_AT, op.passes)
 
 
 @compiled

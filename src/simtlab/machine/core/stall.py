@@ -1,5 +1,7 @@
 """Where a scheduler's cycles went: every one has exactly one cause, kept by scheduler and by instruction."""
 
+from enum import IntEnum
+
 import numpy as np
 
 from simtlab.compiled import compiled, load_i64, store_i64
@@ -8,11 +10,24 @@ from simtlab.machine.core.operand_collector import GENERIC_POOL
 from simtlab.machine.core.state import N_STALLS, Activity, Stall, Unit
 from simtlab.machine.core.timing import Memory, timing_at
 
+
+class Work(IntEnum):
+    """What is counted of an instruction beside its scheduler cycles: columns of the same table, after those."""
+
+    LANES = N_STALLS  # lanes that took part
+    ACCESSES = N_STALLS + 1  # lines or sectors that its executions touched, in any memory but shared
+    PASSES = N_STALLS + 2  # passes of shared memory
+
+
+N_COLUMNS = N_STALLS + len(Work)
+
+
 LDST, SFU, TEX = int(Unit.LDST), int(Unit.SFU), int(Unit.TEX)
 SHARED = int(Memory.SHARED)
 NO_WARP = -1
 NO_COLLECTOR = np.int64(-1)
-PC_BYTES = 8 * N_STALLS  # a row of the table of counts by instruction
+PC_BYTES = 8 * N_COLUMNS  # a row of the table of counts by instruction
+LANES_AT, ACCESSES_AT, PASSES_AT = (8 * int(work) for work in Work)
 (
     ISSUED, EMPTY, NO_INSTRUCTION, BRANCH_RESOLVING, WAIT, SHORT_SCOREBOARD, LONG_SCOREBOARD, AT_BARRIER, MEMBAR,
     MATH_PIPE_THROTTLE, LG_THROTTLE, MIO_THROTTLE, DISPATCH, IMC_MISS, DRAIN, HELD_BACK, TEX_THROTTLE,
@@ -107,6 +122,12 @@ def count_cause(core, scheduler, cycles):
     place = core.cause_place[scheduler]
     if place != 0:
         store_i64(place + 8 * cause, load_i64(place + 8 * cause) + cycles)
+
+
+@compiled
+def count_work(place, amount):
+    """Add to a column of an instruction's row."""
+    store_i64(place, load_i64(place) + amount)
 
 
 @compiled

@@ -1,0 +1,1 @@
+"""What a run came to, to look at: the profile page and the advice on it."""
