@@ -14,22 +14,18 @@ from typing import Any
 import llvmlite.ir as ir
 import numba
 import numpy as np
-from llvmlite.binding import Linkage
 from numba import types
-from numba.core import cgutils, compiler, sigutils
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.registry import CPUDispatcher
-from numba.core.typing import make_concrete_template
+from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
+from simtlab.dispatcher import Dispatcher
 from simtlab.storage import cache_directory, digest_of_sources
 
 _settings: Any = numba.config
 UNCOMPILED = bool(_settings.DISABLE_JIT)
 # Compiled functions take constants from these folders and from nowhere else; a test holds them to it.
-FUNCTIONAL_SOURCES = ("compiled.py", "execute", "program", "isa")
+FUNCTIONAL_SOURCES = ("compiled.py", "dispatcher.py", "execute", "program", "isa")
 MACHINE_SOURCES = (*FUNCTIONAL_SOURCES, "machine", "policies/hook.py")
 
 
@@ -50,22 +46,6 @@ def cache_in(folder: str | os.PathLike) -> Iterator[None]:
 
 
 @contextmanager
-def _plain_indices() -> Iterator[None]:
-    """Compile indices as they are. Python counts a negative one from the end, and Numba asks that at every access; simtlab's own
-    code has none, and is an eighth faster without the question."""
-
-    def index(context: Any, builder: Any, type: Any, value: Any, size: Any) -> Any:
-        return context.cast(builder, value, type, types.intp if type.signed else types.uintp)
-
-    kept = arrayobj.fix_integer_index
-    arrayobj.fix_integer_index = index
-    try:
-        yield
-    finally:
-        arrayobj.fix_integer_index = kept
-
-
-@contextmanager
 def checked_indices(wanted: bool = True) -> Iterator[None]:
     """Compile meanwhile so that an index beyond its table raises IndexError; parts compiled without that stay as they are."""
     kept = _settings.BOUNDSCHECK
@@ -74,102 +54,6 @@ def checked_indices(wanted: bool = True) -> Iterator[None]:
         yield
     finally:
         _settings.BOUNDSCHECK = kept
-
-
-@contextmanager
-def _as_a_whole() -> Iterator[None]:
-    """Optimise what Python calls together with all it calls as one program: as nobody else calls the parts, those called once
-    can be dissolved, and arguments and results that say nothing go."""
-    library_class: Any = JITCodeLibrary
-    kept = library_class._optimize_final_module
-
-    def optimise(library: Any) -> None:
-        for function in library._final_module.functions:
-            if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
-                function.linkage = "internal"
-        kept(library)
-
-    library_class._optimize_final_module = optimise
-    try:
-        yield
-    finally:
-        library_class._optimize_final_module = kept
-
-
-class _PartLibrary(JITCodeLibrary):
-    """The code of one function, to be linked into that of its callers and optimised there, with all they call."""
-
-    def finalize(self) -> None:
-        for function in self._final_module.functions:
-            if not function.is_declaration:
-                function.linkage = "linkonce_odr"
-        self._finalized = True
-
-    def _get_module_for_linking(self) -> Any:
-        """Its code and that of all it calls, for a caller that Python calls."""
-        if self._shared_module is None:
-            self._shared_module = self._final_module.clone()
-            for library in _called_from(self):
-                module = library._final_module if isinstance(library, _PartLibrary) else library._get_module_for_linking()
-                self._shared_module.link_in(module, preserve=True)
-        return self._shared_module
-
-
-def _called_from(library: Any) -> list[Any]:
-    """The libraries that one needs, directly or not."""
-    found: dict[Any, None] = {}
-    left = list(library._linking_libraries)
-    while left:
-        one = left.pop()
-        if one not in found:
-            found[one] = None
-            left += one._linking_libraries if isinstance(one, _PartLibrary) else []
-    return list(found)
-
-
-class _Compiled(CPUDispatcher):
-    """A function that costs little to compile where another compiled one calls it.
-
-    Numba makes of every function a separate executable, with a wrapper for Python, and keeps it on disk. Here only a
-    function that Python calls is made so; one that is called from it becomes a part of its code and nothing else, in a
-    fraction of the time.
-    """
-
-    _compiler: Any
-
-    def __init__(self, *args: Any, **options: Any):
-        super().__init__(*args, **options)
-        self._parts: dict[tuple, Any] = {}
-        self._target: Any = self.targetctx
-
-    def compile(self, sig: Any) -> Any:
-        with global_compiler_lock, _plain_indices(), _as_a_whole():
-            return super().compile(sig)
-
-    def get_call_template(self, args: Any, kws: Any) -> Any:
-        """Numba asks this when it meets a call of the function in another one."""
-        signature, args = self._compiler.fold_argument_types(args, kws)
-        key = args, bool(_settings.BOUNDSCHECK)
-        if key not in self._parts:
-            self._parts[key] = self._compile_part(args)
-        signatures = [part.signature for part in self._parts.values()]
-        return make_concrete_template(self.py_func.__name__, self.py_func.__name__, signatures), signature, args, {}
-
-    def _compile_part(self, args: tuple) -> Any:
-        flags: Any = compiler.Flags()
-        self.targetdescr.options.parse_as_flags(flags, self.targetoptions)
-        flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
-        library = _PartLibrary(self._target.codegen(), self.py_func.__qualname__)
-        with global_compiler_lock, _plain_indices():
-            part = compiler.compile_extra(self.typingctx, self.targetctx, self.py_func, args, None, flags, self.locals, library)
-        self.targetctx.insert_user_function((self, args, bool(_settings.BOUNDSCHECK)), part.fndesc, [part.library])
-        return part
-
-    def get_overload(self, sig: Any) -> Any:
-        """What stands for the function where a call of it is written into another one's code."""
-        args, _ = sigutils.normalize_signature(sig)
-        checked = bool(_settings.BOUNDSCHECK)
-        return (self, args, checked) if (args, checked) in self._parts else super().get_overload(sig)
 
 
 def compiled(function: Callable) -> Callable:
@@ -181,7 +65,7 @@ def compiled(function: Callable) -> Callable:
         # The machine allocates nothing: without reference counts, passing an array on costs no atomic operation.
         counts = not function.__module__.startswith("simtlab.machine")
         options = {"nopython": True, "nogil": True, "error_model": "numpy", "boundscheck": None, "_nrt": counts}
-        made = _Compiled(function, targetoptions=options)
+        made = Dispatcher(function, targetoptions=options)
         made.enable_caching()
         return made
 

@@ -7,14 +7,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from threading import Thread, Timer
+from threading import Thread
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.live import Live
     from rich.spinner import Spinner
 
-COMPILING_AFTER_SECONDS = 3.0  # loading compiled code takes less
 CYCLES_AFTER_SECONDS = 0.5
 
 
@@ -29,25 +28,6 @@ def status_line(text: str) -> tuple[Live, Spinner] | None:
         return None
     spinner = Spinner("dots", text)
     return Live(spinner, console=console, transient=True, redirect_stdout=False, redirect_stderr=False), spinner
-
-
-@contextmanager
-def notice(text: str, after_seconds: float) -> Iterator[None]:
-    """Show a text while something goes on, if it goes on for long."""
-    made = status_line(text)
-    if made is None:
-        yield
-        return
-    line, _ = made
-    timer = Timer(after_seconds, line.start)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-        timer.join()
-        line.stop()
 
 
 @contextmanager
@@ -110,8 +90,7 @@ def make_executor_ready() -> None:
     """Load the compiled executor (the first time after an update it is compiled), so that launches are timed without it."""
     from simtlab.lab.ready import load_executor
 
-    with notice("Compiling the executor, once", COMPILING_AFTER_SECONDS):
-        load_executor()
+    load_executor()
 
 
 @cache
@@ -119,8 +98,7 @@ def make_machine_ready() -> None:
     """The same for the machine: one core of a small one is enough, for all machines share their compiled code."""
     from simtlab.lab.ready import load_machine
 
-    with notice("Compiling the machine, once; this takes about a minute", COMPILING_AFTER_SECONDS):
-        load_machine()
+    load_machine()
 
 
 def make_ready(timed: bool) -> None:

@@ -30,7 +30,8 @@ def load_machine() -> None:
 @cache
 def load_machine_once() -> None:
     """Load the machine; of several processes that find it not compiled, one compiles it."""
-    mark = cache_directory() / f"machine-compiled-{digest_of_sources('compiled.py', 'execute', 'program', 'isa', 'machine')}"
+    sources = ("compiled.py", "dispatcher.py", "execute", "program", "isa", "machine")
+    mark = cache_directory() / f"machine-compiled-{digest_of_sources(*sources)}"
     if mark.exists():
         load_machine()
         return

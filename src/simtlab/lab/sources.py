@@ -19,7 +19,7 @@ from simtlab.storage import PACKAGE, digest_of_sources
 # Every result depends on these. Policies, workloads and what they alone import count for their own runs only; presets
 # count through the values they give a machine.
 SIMULATOR = (
-    "compiled.py", "frontend", "isa", "program", "execute", "host", "machine",
+    "compiled.py", "dispatcher.py", "frontend", "isa", "program", "execute", "host", "machine",
     *(f"policies/{path.name}" for path in sorted((PACKAGE / "policies").glob("*.py"))),
     "workloads/frame.py", "workloads/loading.py", "workloads/check.py", "workloads/files.py",
     "lab/carry_out.py", "lab/tables.py",
