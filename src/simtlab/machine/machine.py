@@ -28,6 +28,7 @@ from simtlab.machine.occupancy import Occupancy, occupancy
 from simtlab.machine.ratios import RATIOS, dyncta_type
 from simtlab.machine.state import MAX_KERNELS
 from simtlab.machine.utilisation import utilisation
+from simtlab.machine.watch import Watch
 from simtlab.machine.who_waits import who_waits
 from simtlab.policies.attach import attach
 from simtlab.policies.choice import PolicyChoice, read_choice
@@ -132,6 +133,7 @@ class Machine:
     """The records of a GPU and the launches that have run on it; its caches keep what they hold from one to the next."""
 
     max_cycles: int | None = None  # of launches that run together
+    watch: Watch | None = None  # a core to look at, cycle by cycle
     stuck_cycles = STUCK_CYCLES
 
     def __init__(
@@ -173,6 +175,9 @@ class Machine:
     def _run_some(self, launches: Sequence[Launch], progress: Callable[[int], None] | None) -> list[TimedRun]:
         gpu = self.records.gpu[0]
         prepared = prepare(self.config, self.records, launches, self._programs)
+        if self.watch is not None:
+            self.watch.programs = [launch.program for launch in launches]
+            gpu.may_run_ahead = 0  # a core that is looked at stays with the others
         for slot, policy in self.policies.items():
             self._own[slot][...] = policy.at_launch(self._own[slot])
         first, before = int(gpu.cycle), Before(self._tally.read(), self.records.cores["n_stall"].copy())
@@ -203,9 +208,7 @@ class Machine:
         while cycle < last:
             outcome, end = Outcome.SPENT, min(cycle + STRETCH, last)
             while outcome == Outcome.SPENT and cycle < end:
-                begin = perf_counter()
-                outcome = self._run_clock(min(cycle + self._part, end))
-                self._part = next_part(self._part, perf_counter() - begin)
+                outcome = self._run_part(cycle, min(cycle + self._part, end))
                 cycle = self.cycle
                 if progress is not None:
                     progress(cycle - first)
@@ -215,6 +218,17 @@ class Machine:
                 self._help(launches, outcome)
             seen = self._look_for_progress(launches, seen)
         return False
+
+    def _run_part(self, cycle: int, until: int) -> Outcome:
+        """A part of a stretch, in one go, or cycle by cycle where somebody looks."""
+        if self.watch is not None and self.watch.next_stop(cycle, until) < until:
+            outcome = self._run_clock(self.watch.next_stop(cycle, until))
+            self.watch.look(self.records, self.cycle)
+            return outcome
+        begin = perf_counter()
+        outcome = self._run_clock(until)
+        self._part = next_part(self._part, perf_counter() - begin)
+        return outcome
 
     def _run_clock(self, until: int) -> Outcome:
         plain, ledger, parts = self._plain, self._intervals.ledger, self._tally.parts
