@@ -18,7 +18,7 @@ MAY_IMPORT = {
     "policies": {"machine", "execute", "compiled"},
     "report": {"machine", "program", "frontend"},
     "host": {"report", "machine", "policies", "execute", "program", "isa", "frontend"},
-    "workloads": {"host", "program", "frontend"},
+    "workloads": {"report", "host", "program", "frontend"},
     "lab": {"report", "workloads", "host", "machine", "policies", "program"},
     "runtime": {"host", "machine", "execute", "program"},
     "cli": {"report", "runtime", "lab", "workloads", "host", "machine", "policies", "execute", "program", "isa", "frontend"},

@@ -7,6 +7,29 @@ import typer
 
 from simtlab import __version__
 from simtlab.cli.answer import Answer, answer
+from simtlab.cli.options import (
+    Arguments,
+    Blocks,
+    Changes,
+    CompilerOptions,
+    Cores,
+    Dask,
+    Folders,
+    Gpus,
+    Grids,
+    Inputs,
+    Json,
+    Kernels,
+    Patience,
+    Policies,
+    Processes,
+    Programs,
+    Seeds,
+    SharedBytes,
+    Sizes,
+    Stores,
+    Windows,
+)
 
 app = typer.Typer(
     name="simtlab",
@@ -16,60 +39,6 @@ app = typer.Typer(
 )
 lists = typer.Typer(help="Print what simtlab knows.")
 app.add_typer(lists, name="list", no_args_is_help=True)
-
-Programs = Annotated[
-    Path, typer.Argument(help="A .cu or .ptx file, a .toml file with several launches, or a workload: its name or folder.")
-]
-Grids = Annotated[str | None, typer.Option(metavar="SIZE", help="Blocks in the grid: 4096, 64x64 or 8,8,4.")]
-Blocks = Annotated[str | None, typer.Option(metavar="SIZE", help="Threads in a block: 256, 16x16 or 8,8,4.")]
-Arguments = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="VALUE",
-        help="A kernel argument, in order: i32:1024, f32:2.5, 'f32[1024]=random', 'i32[64x64]=zeros', "
-        "'f32[]=x.npy', ptr:0.",
-    ),
-]
-SharedBytes = Annotated[int | None, typer.Option(metavar="BYTES", help="Dynamic shared memory of a block, in bytes.")]
-Seeds = Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the random arrays.")]
-Sizes = Annotated[str | None, typer.Option(metavar="SIZE", help="Of a workload: tiny, small (if left out) or paper.")]
-Inputs = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME=FILE", help="A workload's input from a file: graph=road.gr. May be repeated."),
-]
-CompilerOptions = Annotated[
-    list[str] | None, typer.Option(metavar="OPTION", help="An option for the CUDA compiler: --option=-DN=4.")
-]
-Folders = Annotated[list[Path] | None, typer.Option(metavar="DIR", help="A folder with headers.")]
-Gpus = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="The machine to time it on, a preset or a .toml file; functional if left out."),
-]
-Changes = Annotated[
-    list[str] | None, typer.Option(metavar="KEY=VALUE", help="Change a key of the machine: l1d.ways=8. May be repeated.")
-]
-Policies = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="SLOT=POLICY",
-        help="A policy of the machine: warp_scheduler=gto, warp_scheduler=two-level,active_warps=6 or "
-        "warp_scheduler=./mine.py.",
-    ),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-
-Stores = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="The store of results; one in the user's data directory if left out.")
-]
-Processes = Annotated[int | None, typer.Option(min=1, metavar="N", help="Processes to run on; one a core if left out.")]
-Dask = Annotated[
-    str | None, typer.Option(metavar="ADDRESS", help="Run on a Dask cluster: tcp://host:8786, or slurm to start one.")
-]
-Patience = Annotated[
-    float | None,
-    typer.Option(min=1, metavar="SECONDS", help="A run without a sign of life for so long is ended and tried again; 1800."),
-]
-
 
 def _version(wanted: bool) -> None:
     if wanted:
@@ -92,10 +61,7 @@ def simtlab(
 @app.command()
 def run(
     file: Programs,
-    kernel: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="The kernel; a template as 'scale<float>'. Not needed if there is one."),
-    ] = None,
+    kernel: Kernels = None,
     grid: Grids = None,
     block: Blocks = None,
     arg: Arguments = None,
@@ -119,20 +85,26 @@ def run(
     gpu: Gpus = None,
     set: Changes = None,
     policy: Policies = None,
+    trace: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a trace for Perfetto: t.json.gz.")] = None,
+    window: Windows = None,
+    core: Cores = 0,
     json: Json = False,
 ) -> None:
     """Run a kernel, or a workload, and show what it did."""
     from simtlab.cli.plan import Options
-    from simtlab.cli.workloads import WorkloadOptions, run_program_or_workload
+    from simtlab.cli.profile import Target, read_window, traced
+    from simtlab.cli.workloads import WorkloadOptions
     from simtlab.lab.machines import Host, choose
 
     options = Options(kernel, grid, block, arg or [], out or [], shared, option or [], include or [])
-    of_workload = WorkloadOptions(size, input or [])
+    target = Target(file, options, WorkloadOptions(size, input or []), seed)
 
     def work() -> Answer:
         machine = choose(gpu, set or [], policy or [])
         host = Host(threads, max_cycles, check_policies)
-        return run_program_or_workload(file, options, of_workload, machine, seed, host, json)
+        if trace is not None:
+            return traced(target, machine, host, trace, read_window(core, window, "0:2000"), json)
+        return target.run(machine, host, json)
 
     answer(work, json)
 

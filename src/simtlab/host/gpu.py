@@ -29,7 +29,7 @@ from simtlab.host.races import Paces
 from simtlab.host.texture import Textures
 
 if TYPE_CHECKING:
-    from simtlab.host.launch import Waiting
+    from simtlab.host.launch import Run, Waiting
     from simtlab.machine.config import MachineConfig
     from simtlab.machine.machine import Machine
 
@@ -83,6 +83,7 @@ class Gpu:
             raise SimtlabError("a key of the configuration (set) is for timed runs: name a machine, as in Gpu('caps-gtx480')")
         # Entered around each timed launch with the kernel's name; what it gives, if anything, is told the cycles so far.
         self.watch: Callable[[str], AbstractContextManager[Callable[[int], None] | None]] = lambda _: nullcontext()
+        self.on_launch: Callable[[Run], None] = lambda _: None  # told of each launch
         self.threads = usual_threads() if threads is None else threads
         if self.threads < 1:
             raise SimtlabError(f"threads is {threads}; at least one is needed")

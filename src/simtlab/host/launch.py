@@ -22,6 +22,7 @@ from simtlab.execute.grid import (
 )
 from simtlab.execute.memory import PAGE_BYTES
 from simtlab.host.arguments import pack
+from simtlab.host.explained import Explained
 from simtlab.host.faults import explain_deadlock, explain_fault
 from simtlab.host.races import told_races
 from simtlab.host.services import Services
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from simtlab.host.gpu import Gpu, Stream
     from simtlab.machine.load_figures import Loads
     from simtlab.machine.machine import TimedRun
+    from simtlab.report.profile import LaunchProfile
 
 MAX_THREADS = 1024
 MAX_BLOCK = (1024, 1024, 64)
@@ -41,7 +43,7 @@ RECURSIVE_WINDOW_BYTES = 256 * 1024  # registers of a warp whose calls have no d
 
 
 @dataclass
-class Run:
+class Run(Explained):
     """What a launch did."""
 
     kernel: str
@@ -93,6 +95,16 @@ class Run:
     def utilisation(self) -> dict[str, float]:
         """The share of its time that each part of the machine was at work: units, networks, L2, DRAM bus."""
         return self._timing().utilisation
+
+    def figures(self) -> list[LaunchProfile]:
+        """What was measured of this launch, for a page or a text; see `report/profile.py`."""
+        from simtlab.report.profile import profile_of
+
+        timing, machine = self._timing(), self.gpu.machine if self.gpu else None
+        if machine is None or self.program is None:
+            raise SimtlabError("this run has no program or no machine: it did not come from a launch")
+        shape = self.grid, self.block, self.shared_bytes
+        return [profile_of(self.program, timing, shape, machine.config, machine.intervals())]
 
     @property
     def loads(self) -> Loads:
@@ -154,6 +166,7 @@ def launch_packed(
                 gpu.synchronize()
     if strays is not None:
         run.strays = told_strays(gpu, program, strays)
+    gpu.on_launch(run)
     return run
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ class Host:
     max_cycles: int | None = None
     check_policies: bool = False
     memory_in_file: bool = False
+    prepare: Callable[[Gpu], None] | None = None  # called with the GPU before anything runs on it
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,12 @@ class MachineChoice:
 
     def build(self, host: Host) -> Gpu:
         """The GPU, functional or timed."""
+        gpu = self._built(host)
+        if host.prepare is not None:
+            host.prepare(gpu)
+        return gpu
+
+    def _built(self, host: Host) -> Gpu:
         if self.gpu is None:
             of_machine: dict[str, Any] = {"--set": self.changes, "--policy": self.policies}
             of_machine |= {"--max-cycles": host.max_cycles, "--check-policies": host.check_policies}
@@ -53,7 +60,8 @@ class MachineChoice:
             return Gpu(threads=host.threads, memory_in_file=host.memory_in_file)
         try:
             policies: dict[str, Any] = dict(self.policies)
-            return Gpu(self.gpu, set=self.changes, **vars(host), **policies)
+            options = {name: value for name, value in vars(host).items() if name != "prepare"}
+            return Gpu(self.gpu, set=self.changes, **options, **policies)
         except (SimtlabError, MemoryError):
             raise
         except Exception as problem:  # whatever the code of a policy outside the package can raise

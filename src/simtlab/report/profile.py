@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from simtlab.program.program import Program
 
 CAUSES = [cause.name.lower() for cause in Stall]
+MOST_LAUNCHES = 12  # that are shown one by one
 LOAD_CLASSES = {1: "D", 0: "N"}  # of global loads, see docs/loads.md; empty for anything else
 SPACES = {"global": "global", "local": "local", "shared": "shared", "const": "constant", "param": "", "generic": "generic"}
 
@@ -162,6 +163,43 @@ def rows_of(program: Program, timing: TimedRun) -> list[InstructionProfile]:
             producers[pc],
         ))  # fmt: skip
     return rows
+
+
+def by_kernel(profiles: Sequence[LaunchProfile]) -> list[LaunchProfile]:
+    """The same if they are few; else those of one kernel added up, in the order of their first launches."""
+    if len(profiles) <= MOST_LAUNCHES:
+        return list(profiles)
+    kernels: dict[str, list[LaunchProfile]] = {}
+    for profile in profiles:
+        kernels.setdefault(profile.kernel, []).append(profile)
+    return [added(several) for several in kernels.values()]
+
+
+def added(profiles: Sequence[LaunchProfile]) -> LaunchProfile:
+    """Launches of one kernel as one; their shape and occupancy are those of the longest."""
+    longest = max(profiles, key=lambda profile: profile.cycles)
+    rows = [_added_rows(several) for several in zip(*(profile.rows for profile in profiles), strict=True)]
+    ends = np.cumsum([0, *(profile.cycles for profile in profiles)])
+    over_time = {
+        name: np.concatenate([one.intervals[name] + (end if name == "cycle" else 0)
+                              for one, end in zip(profiles, ends[:-1], strict=True)])
+        for name in longest.intervals
+    }  # fmt: skip
+    return replace(
+        longest, launches=len(profiles), rows=rows, intervals=over_time, cycles=sum(p.cycles for p in profiles),
+        instructions=sum(p.instructions for p in profiles), counters=_sums([p.counters for p in profiles]),
+        stalls=_sums([p.stalls for p in profiles]), energy=_sums([p.energy for p in profiles]),
+    )  # fmt: skip
+
+
+def _added_rows(rows: Sequence[InstructionProfile]) -> InstructionProfile:
+    counts = ("issued", "lanes", "accesses", "passes", "l1_hits", "l1_misses")
+    sums: dict[str, Any] = {name: sum(getattr(row, name) for row in rows) for name in counts}
+    return replace(rows[0], stalls=_sums([row.stalls for row in rows]), **sums)
+
+
+def _sums(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {name: sum(part.get(name, 0) for part in parts) for name in dict.fromkeys(name for part in parts for name in part)}
 
 
 LOADING = {"ld", "ldu", "atom", "tex", "tld4", "suld"}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simtlab.host.explained import Explained
 from simtlab.workloads.check import check
 from simtlab.workloads.errors import WorkloadError, WrongResult
 from simtlab.workloads.files import read_input
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from simtlab.host.launch import Run
     from simtlab.host.module import Module
     from simtlab.program.program import Program
+    from simtlab.report.profile import LaunchProfile
 
 __all__ = ["Launcher", "Workload", "WorkloadRun", "WrongResult", "workload", "workloads"]
 
@@ -70,7 +72,7 @@ class Launcher:
 
 
 @dataclass
-class WorkloadRun:
+class WorkloadRun(Explained):
     """What a workload's launches did."""
 
     name: str
@@ -84,6 +86,12 @@ class WorkloadRun:
     def program_of(self, launch: Run) -> Program:
         """The kernel that was launched."""
         return self.module[launch.kernel].program
+
+    def figures(self) -> list[LaunchProfile]:
+        """What was measured of each launch, or of each kernel where there are many; see `report/profile.py`."""
+        from simtlab.report.profile import by_kernel
+
+        return by_kernel([one for launch in self.launches for one in launch.figures()])
 
     @property
     def instructions(self) -> int:

@@ -1,0 +1,67 @@
+"""The commands that make something to look at: `simtlab profile` and `simtlab watch`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simtlab.cli.answer import Answer, answer
+from simtlab.cli.app import app
+from simtlab.cli.options import (
+    Arguments,
+    Blocks,
+    Changes,
+    CompilerOptions,
+    Folders,
+    Grids,
+    Inputs,
+    Json,
+    Kernels,
+    Policies,
+    Programs,
+    Seeds,
+    SharedBytes,
+    Sizes,
+)
+
+Machines = Annotated[str, typer.Option(metavar="NAME", help="The machine to time it on: a preset or a .toml file.")]
+
+
+@app.command()
+def profile(
+    file: Programs,
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="The page; NAME.html if left out.")] = None,
+    kernel: Kernels = None,
+    grid: Grids = None,
+    block: Blocks = None,
+    arg: Arguments = None,
+    shared: SharedBytes = None,
+    option: CompilerOptions = None,
+    include: Folders = None,
+    seed: Seeds = 0,
+    size: Sizes = None,
+    input: Inputs = None,
+    gpu: Machines = "h200",
+    set: Changes = None,
+    policy: Policies = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(metavar="MACHINE", help="Compare with another machine; '.' is this one without --set and --policy."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Run a kernel or a workload on a machine, say where the cycles went, and write a page about it."""
+    from simtlab.cli.plan import Options
+    from simtlab.cli.profile import Target, profile
+    from simtlab.cli.workloads import WorkloadOptions
+    from simtlab.lab.machines import Host, MachineChoice, choose
+
+    options = Options(kernel, grid, block, arg or [], [], shared, option or [], include or [])
+    target = Target(file, options, WorkloadOptions(size, input or []), seed)
+
+    def work() -> Answer:
+        machine = choose(gpu, set or [], policy or [])
+        other = MachineChoice(gpu if baseline == "." else baseline) if baseline else None
+        return profile(target, machine, Host(), output, other, json)
+
+    answer(work, json)
