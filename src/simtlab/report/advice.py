@@ -1,0 +1,70 @@
+"""Advice on a launch: where its cycles went and why, in two or three sentences that name lines and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from simtlab.report.profile import LaunchProfile
+from simtlab.report.rules import core, grid, lanes, memory
+from simtlab.report.rules.ledger import Ledger, blamed
+from simtlab.report.rules.words import Finding, percent
+
+WORTH_SAYING = 0.05  # of scheduler cycles: less is within what another input or another seed changes
+MOST = 3  # sentences
+
+# In this order they take cycles out of the ledger: first what would make other waits go away by itself.
+RULES: list[Callable[[Ledger], Finding | None]] = [
+    grid.small_grid, grid.tail_effect, lanes.divergence, lanes.part_filled_warps,
+    memory.local_memory, memory.atomics, memory.uncoalesced, memory.bank_conflicts, memory.bandwidth, memory.full_unit,
+    memory.load_latency, core.barrier, core.fetch, core.constants, core.special_functions, core.shared_latency,
+    core.compute, core.pipes, core.arithmetic_latency, core.few_warps,
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Advice:
+    """A sentence about a launch."""
+
+    rule: str
+    sentence: str
+    lines: tuple[tuple[str, int], ...]  # (file, line) named in it
+    weight: float  # the share of scheduler cycles that it explains
+
+
+def findings(profile: LaunchProfile) -> list[Advice]:
+    """What every rule has to say, the most important first. No cycle is explained twice."""
+    ledger = blamed(profile)
+    found = [finding for rule in RULES if (finding := rule(ledger)) is not None] + core.simple(ledger)
+    told = [Advice(finding.rule, finding.sentence, finding.lines, finding.cycles / ledger.total) for finding in found]
+    return sorted(told, key=lambda advice: -advice.weight)
+
+
+def advice(profile: LaunchProfile) -> list[Advice]:
+    """The two or three sentences that matter, the most important first; where nothing stands out, one that says what limits."""
+    if not profile.instructions:
+        return []
+    told = [given for given in findings(profile) if given.weight >= WORTH_SAYING]
+    return told[:MOST] or [nothing_stands_out(profile)]
+
+
+def nothing_stands_out(profile: LaunchProfile) -> Advice:
+    waits = {cause: count for cause, count in profile.stalls.items() if cause != "issued"}
+    most = max(waits, key=lambda cause: waits[cause])
+    issued, largest = profile.stalls["issued"] / profile.scheduler_cycles, waits[most] / profile.scheduler_cycles
+    sentence = (
+        f"Nothing stands out: a warp issues in {percent(issued)} of scheduler cycles, and the largest of the other causes is {most} "
+        f"with {percent(largest)}. The kernel is limited by its instructions."
+    )
+    return Advice("none", sentence, (), issued)
+
+
+def explain(profile: LaunchProfile) -> str:
+    """The advice as plain text for a terminal, after a line of facts."""
+    most = profile.machine.core.max_warps
+    microseconds = profile.seconds * 1e6
+    facts = (
+        f"{profile.kernel}: {profile.cycles:,} cycles, {microseconds:,.1f} us, IPC {profile.ipc:.2f}, "
+        f"{profile.resident_warps:.1f} of {most} warps resident ({percent(profile.resident_warps / most)} occupancy)"
+    )
+    return "\n".join([facts, *(f"{number}. {given.sentence}" for number, given in enumerate(advice(profile), 1))])

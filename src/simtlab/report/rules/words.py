@@ -1,0 +1,69 @@
+"""How findings are put into words: percentages, lines, and what a rule has found."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from simtlab.report.profile import InstructionProfile, LaunchProfile
+
+Place = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a rule says, and how many scheduler cycles that explains."""
+
+    rule: str
+    sentence: str
+    lines: tuple[Place, ...]
+    cycles: float
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.0f}%" if share >= 0.095 or share == 0 else f"{100 * share:.1f}%"
+
+
+def place_of(row: InstructionProfile) -> Place:
+    return row.file, row.line
+
+
+def by_line(profile: LaunchProfile, taken: Mapping[int, float]) -> dict[Place, float]:
+    """Cycles by source line, the most first; instructions of no line are left out."""
+    found: dict[Place, float] = defaultdict(float)
+    for pc, cycles in taken.items():
+        if pc >= 0 and profile.rows[pc].line:
+            found[place_of(profile.rows[pc])] += cycles
+    return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+
+def named(profile: LaunchProfile, place: Place) -> str:
+    """`line 27`, with its file where the kernel has several."""
+    files = {row.file for row in profile.rows if row.line}
+    return f"line {place[1]}" if len(files) < 2 else f"{place[0].split('/')[-1]}:{place[1]}"
+
+
+def instruction_named(profile: LaunchProfile, row: InstructionProfile) -> str:
+    """An instruction by its line; by its text where it has none, as in a kernel written in PTX."""
+    return named(profile, place_of(row)) if row.line else f"`{row.text.rstrip(';')}`"
+
+
+def share_of_line(profile: LaunchProfile, taken: Mapping[int, float]) -> tuple[str, tuple[Place, ...]]:
+    """`83% of that is line 27`: the line with the most of the cycles taken."""
+    lines, together = by_line(profile, taken), sum(taken.values())
+    if not lines or not together:
+        return "", ()
+    place, cycles = next(iter(lines.items()))
+    return f"{percent(cycles / together)} of that is {named(profile, place)}", (place,)
+
+
+def worst(profile: LaunchProfile, taken: Mapping[int, float]) -> InstructionProfile:
+    """The instruction with the most of the cycles taken."""
+    return profile.rows[max(taken, key=lambda pc: taken[pc])]
+
+
+def cycles_of_warp(profile: LaunchProfile, cycles: float) -> float:
+    """Of the cycles between two instructions of a warp, those that belong to so many scheduler cycles."""
+    with_warps = profile.scheduler_cycles - profile.stalls["empty"]
+    return profile.cycles_between_instructions * cycles / with_warps if with_warps else 0.0
