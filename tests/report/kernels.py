@@ -24,18 +24,30 @@ STRIDED = """extern "C" __global__ void strided(const float *in, float *out, int
 
 REDUCTION = """extern "C" __global__ void reduction(const float *in, float *out, int rounds) {
   __shared__ float part[4096];
-  int t = threadIdx.x;
-  float sum = 0;
-  for (int k = 0; k < 16; k++)
-    part[k * 256 + t] = in[blockIdx.x * 256 + t] + k;
-  __syncthreads();
+  float own = in[blockIdx.x * blockDim.x + threadIdx.x];
   for (int round = 0; round < rounds; round++) {
-    for (int step = 8; step <= 16; step *= 2)
-      if (2 * step * t < 4096)
-        part[2 * step * t] += part[2 * step * t + step];
-    sum += part[t];
+    for (int i = threadIdx.x; i < 4096; i += blockDim.x)
+      part[i] = own * round;
+    for (int step = 1; step < 4096; step *= 2) {
+      __syncthreads();
+      for (int i = threadIdx.x; 2 * step * i < 4096; i += blockDim.x)
+        part[2 * step * i] += part[2 * step * i + step];
+    }
+    if (threadIdx.x == 0)
+      out[blockIdx.x * rounds + round] = part[0];
   }
-  out[blockIdx.x * 256 + t] = sum;
+}"""
+
+ROWS = """extern "C" __global__ void rows(const float *in, float *out, int rounds) {
+  __shared__ float part[128 * 32];
+  for (int k = 0; k < 32; k++)
+    part[k * 128 + threadIdx.x] = in[threadIdx.x] + k;
+  __syncthreads();
+  float sum = 0;
+  for (int round = 0; round < rounds; round++)
+    for (int k = 0; k < 32; k++)
+      sum += part[threadIdx.x * 32 + (k + round) % 32];
+  out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }"""
 
 SPMV = """extern "C" __global__ void spmv(const int *first, const int *column, const float *value, const float *x, float *y) {
@@ -70,6 +82,17 @@ FMA = """extern "C" __global__ void multiply_add(float *out, float a, float b, i
   out[blockIdx.x * blockDim.x + threadIdx.x] = x + y + z + w;
 }"""
 
+CHAIN = """extern "C" __global__ void chain(float *out, float a, int rounds) {
+  __shared__ float large[12000];
+  float x = threadIdx.x, y = x + 1, z = x + 2, w = x + 3;
+  for (int k = 0; k < rounds; k++) {
+    x = x * a + 1; y = y * a + 1; z = z * a + 1; w = w * a + 1;
+  }
+  large[threadIdx.x] = x + y + z + w;
+  __syncthreads();
+  out[blockIdx.x * blockDim.x + threadIdx.x] = large[threadIdx.x];
+}"""
+
 BARRIER = """extern "C" __global__ void barrier(float *out, float a, int rounds) {
   __shared__ float result;
   if (threadIdx.x < 32) {
@@ -100,7 +123,10 @@ def zeros(count: int) -> np.ndarray:
 
 FEW = {"h200": {"core__cores": 8}, "caps-gtx480": {"core__cores": 4}}  # cores, so that small grids fill them
 # … with as much of the memory system as belongs to them
-NARROW = {"h200": {"core__cores": 8, "l2__slices": 8, "dram__channels": 8}, "caps-gtx480": {}}
+NARROW = {
+    "h200": {"core__cores": 8, "l2__slices": 8, "l2__slices_per_channel": 4, "dram__channels": 2},
+    "caps-gtx480": {"core__cores": 8, "l2__slices": 4, "dram__channels": 2},
+}
 
 
 @cache
@@ -116,12 +142,18 @@ def strided(machine: str) -> LaunchProfile:
 
 @cache
 def reduction(machine: str) -> LaunchProfile:
-    return profile(machine, REDUCTION, 48, 256, [zeros(48 * 256), zeros(48 * 256), 20], **FEW[machine])
+    return profile(machine, REDUCTION, 24, 256, [zeros(24 * 256), zeros(24 * 6), 6], **FEW[machine])
+
+
+@cache
+def rows(machine: str) -> LaunchProfile:
+    """Each thread adds up a row of 32 words: all lanes of a warp touch one bank."""
+    return profile(machine, ROWS, 24, 128, [zeros(128), zeros(24 * 128), 4], **FEW[machine])
 
 
 @cache
 def spmv(machine: str) -> LaunchProfile:
-    """One row in 32 has 200 entries, the others one."""
+    """One row in 32 has 100 entries, the others one."""
     rows = 8192
     lengths = np.where(np.arange(rows) % 32 == 7, 100, 1)
     first = np.concatenate([[0], np.cumsum(lengths)]).astype("i4")
@@ -139,7 +171,7 @@ def chase(machine: str) -> LaunchProfile:
 
 @cache
 def triad(machine: str) -> LaunchProfile:
-    count = 1 << 15
+    count = 1 << 16
     return profile(machine, TRIAD, count // 256, 256, [zeros(4 * count), zeros(4 * count), zeros(4 * count)], **NARROW[machine])
 
 
@@ -151,12 +183,151 @@ def fma(machine: str) -> LaunchProfile:
 
 @cache
 def tail(machine: str) -> LaunchProfile:
-    """1.1 waves of CTAs."""
-    ctas = 70 if machine == "h200" else 26
-    return profile(machine, FMA, ctas, 256, [zeros(ctas * 256), 1.5, 0.5, 10], **FEW[machine])
+    """1.1 waves of CTAs, of which each takes its time however few there are."""
+    fit = 4 if machine == "h200" else 1
+    ctas = 1 + fit * FEW[machine]["core__cores"]
+    return profile(machine, CHAIN, ctas + 2 * (machine == "h200"), 64, [zeros(ctas * 64 + 128), 1.5, 2000], **FEW[machine])
 
 
 @cache
 def barrier(machine: str) -> LaunchProfile:
     ctas = 64 if machine == "h200" else 24
     return profile(machine, BARRIER, ctas, 256, [zeros(ctas * 256), 1.5, 300], **FEW[machine])
+
+
+HISTOGRAM = """extern "C" __global__ void histogram(const unsigned *in, unsigned *bins) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int k = 0; k < 8; k++)
+    atomicAdd(&bins[(i * 31 + k * 977 + in[i]) % 64 * 8], 1);
+}"""
+
+SHARED_HISTOGRAM = """extern "C" __global__ void shared_histogram(const unsigned *in, unsigned *out) {
+  __shared__ unsigned bins[4];
+  if (threadIdx.x < 4) bins[threadIdx.x] = 0;
+  __syncthreads();
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int k = 0; k < 8; k++)
+    atomicAdd(&bins[in[i] + k & 1], 1);
+  __syncthreads();
+  if (threadIdx.x < 4) out[blockIdx.x * 4 + threadIdx.x] = bins[threadIdx.x];
+}"""
+
+LOCAL = """extern "C" __global__ void local(const int *in, int *out, int rounds) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  int own[64];
+  for (int k = 0; k < 64; k++)
+    own[k] = i + k;
+  int at = in[i];
+  for (int k = 0; k < rounds; k++)
+    at = own[at & 63] + k;
+  out[i] = at;
+}"""
+
+CONSTANTS = """__constant__ int table[8192];
+extern "C" __global__ void constants(int *out, int rounds) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x, at = i * 64;
+  for (int k = 0; k < rounds; k++)
+    at = table[(at + i * 64) & 8191] + k * 64;
+  out[i] = at;
+}"""
+
+ROOTS = """extern "C" __global__ void roots(float *out, int rounds) {
+  float x = threadIdx.x + 1, y = x + 1;
+  for (int k = 0; k < rounds; k++) {
+    x = rsqrtf(x); y = rsqrtf(y);
+    x = rsqrtf(x); y = rsqrtf(y);
+    x = rsqrtf(x); y = rsqrtf(y);
+    x = rsqrtf(x); y = rsqrtf(y);
+  }
+  out[blockIdx.x * blockDim.x + threadIdx.x] = x + y;
+}"""
+
+SHARED_CHASE = """extern "C" __global__ void shared_chase(int *out, int rounds) {
+  __shared__ int next[256];
+  next[threadIdx.x] = (threadIdx.x + 32) % 256;
+  __syncthreads();
+  int at = threadIdx.x;
+  for (int k = 0; k < rounds; k++)
+    at = next[at];
+  out[blockIdx.x * blockDim.x + threadIdx.x] = at;
+}"""
+
+FENCES = """extern "C" __global__ void fences(float *out, int rounds) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int k = 0; k < rounds; k++) {
+    out[i + k * 4096] = k;
+    __threadfence();
+  }
+}"""
+
+REPEATED = """extern "C" __global__ void repeated(const float *in, float *out, int rounds) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  float sum = 0;
+  for (int k = 0; k < rounds; k++)
+    sum += in[(i + 32 * k) & 1023];
+  out[i] = sum;
+}"""
+
+
+@cache
+def histogram(machine: str) -> LaunchProfile:
+    return profile(machine, HISTOGRAM, 64, 256, [zeros(64 * 256).view("u4"), zeros(512).view("u4")], **FEW[machine])
+
+
+@cache
+def shared_histogram(machine: str) -> LaunchProfile:
+    return profile(machine, SHARED_HISTOGRAM, 64, 256, [zeros(64 * 256).view("u4"), zeros(256).view("u4")], **FEW[machine])
+
+
+@cache
+def local(machine: str) -> LaunchProfile:
+    count = 32 * 256
+    return profile(machine, LOCAL, 32, 256, [zeros(count).view("i4"), zeros(count).view("i4"), 40], **FEW[machine])
+
+
+@cache
+def constants(machine: str) -> LaunchProfile:
+    return profile(machine, CONSTANTS, 32, 256, [zeros(32 * 256).view("i4"), 20], **FEW[machine])
+
+
+@cache
+def roots(machine: str) -> LaunchProfile:
+    return profile(machine, ROOTS, 64, 256, [zeros(64 * 256), 20], **FEW[machine])
+
+
+@cache
+def shared_chase(machine: str) -> LaunchProfile:
+    """Eight warps a core."""
+    ctas = FEW[machine]["core__cores"]
+    return profile(machine, SHARED_CHASE, ctas, 256, [zeros(ctas * 256).view("i4"), 400], **FEW[machine])
+
+
+@cache
+def fences(machine: str) -> LaunchProfile:
+    return profile(machine, FENCES, 16, 256, [zeros(16 * 256 + 20 * 4096), 20], **FEW[machine])
+
+
+@cache
+def small_grid(machine: str) -> LaunchProfile:
+    """Three CTAs."""
+    return profile(machine, FMA, 3, 1024, [zeros(3 * 1024), 1.5, 0.5, 40], **FEW[machine])
+
+
+@cache
+def part_filled(machine: str) -> LaunchProfile:
+    """A lane more than a warp."""
+    return profile(machine, FMA, 256, 33, [zeros(256 * 33), 1.5, 0.5, 40], **FEW[machine])
+
+
+@cache
+def huge(machine: str) -> LaunchProfile:
+    """A loop that an instruction cache of 2 KB cannot hold."""
+    text = FMA.replace("#pragma unroll", "x = x * a + b; y = y * b + a; " * 400)
+    changes = FEW[machine] | {"policies__warp_scheduler": "lrr"}
+    return profile(machine, text, 8, 256, [zeros(8 * 256), 1.5, 0.5, 10], **changes)
+
+
+@cache
+def repeated(machine: str) -> LaunchProfile:
+    """Coalesced loads that hit in the L1."""
+    return profile(machine, REPEATED, 64, 256, [zeros(1024), zeros(64 * 256), 40], **FEW[machine])

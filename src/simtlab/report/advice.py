@@ -7,18 +7,21 @@ from dataclasses import dataclass
 
 from simtlab.report.profile import LaunchProfile
 from simtlab.report.rules import core, grid, lanes, memory
-from simtlab.report.rules.ledger import Ledger, blamed
+from simtlab.report.rules.ledger import Ledger, put_blame
 from simtlab.report.rules.words import Finding, percent
 
 WORTH_SAYING = 0.05  # of scheduler cycles: less is within what another input or another seed changes
 MOST = 3  # sentences
 
-# In this order they take cycles out of the ledger: first what would make other waits go away by itself.
-RULES: list[Callable[[Ledger], Finding | None]] = [
-    grid.small_grid, grid.tail_effect, lanes.divergence, lanes.part_filled_warps,
-    memory.local_memory, memory.atomics, memory.uncoalesced, memory.bank_conflicts, memory.bandwidth, memory.full_unit,
-    memory.load_latency, core.barrier, core.fetch, core.constants, core.special_functions, core.shared_latency,
-    core.compute, core.pipes, core.arithmetic_latency, core.few_warps,
+Rule = Callable[[Ledger], Finding | None]
+# In this order they take cycles out of the ledger: first what would make other waits go away by itself. Those about the grid come
+# before cycles are put down to the instructions that are to blame.
+OF_GRID: list[Rule] = [grid.small_grid, grid.tail_effect]
+RULES: list[Rule] = [
+    lanes.divergence, lanes.part_filled_warps,
+    memory.local_memory, memory.atomics, core.constants, memory.uncoalesced, memory.bank_conflicts, memory.bandwidth,
+    memory.full_unit, memory.load_latency, core.barrier, core.fetch, core.special_functions, core.shared_latency,
+    core.compute, core.pipes, core.arithmetic_latency, core.few_warps, core.held_back,
 ]  # fmt: skip
 
 
@@ -34,8 +37,10 @@ class Advice:
 
 def findings(profile: LaunchProfile) -> list[Advice]:
     """What every rule has to say, the most important first. No cycle is explained twice."""
-    ledger = blamed(profile)
-    found = [finding for rule in RULES if (finding := rule(ledger)) is not None] + core.simple(ledger)
+    ledger = Ledger(profile)
+    found = [finding for rule in OF_GRID if (finding := rule(ledger)) is not None]
+    put_blame(ledger)
+    found += [finding for rule in RULES if (finding := rule(ledger)) is not None] + core.simple(ledger)
     told = [Advice(finding.rule, finding.sentence, finding.lines, finding.cycles / ledger.total) for finding in found]
     return sorted(told, key=lambda advice: -advice.weight)
 
@@ -53,8 +58,8 @@ def nothing_stands_out(profile: LaunchProfile) -> Advice:
     most = max(waits, key=lambda cause: waits[cause])
     issued, largest = profile.stalls["issued"] / profile.scheduler_cycles, waits[most] / profile.scheduler_cycles
     sentence = (
-        f"Nothing stands out: a warp issues in {percent(issued)} of scheduler cycles, and the largest of the other causes is {most} "
-        f"with {percent(largest)}. The kernel is limited by its instructions."
+        f"Nothing stands out: a warp issues in {percent(issued)} of scheduler cycles, and the largest of the other causes is "
+        f"{most} with {percent(largest)}. The kernel is limited by its instructions."
     )
     return Advice("none", sentence, (), issued)
 

@@ -9,7 +9,8 @@ WIDTH = re.compile(r"\.[bsuf](8|16|32|64|128)(x2)?\b")
 VECTOR = re.compile(r"\.v([248])\b")
 ATOMIC = re.compile(r"(?:@!?%\w+\s+)?(atom|red)\.")
 STORE = re.compile(r"(?:@!?%\w+\s+)?(st|red)\.")
-SPECIAL = re.compile(r"(?:@!?%\w+\s+)?(sin|cos|ex2|lg2|rcp|rsqrt|sqrt|tanh|div)\.")  # by the special function unit, wholly or partly
+# of the special function unit, wholly or partly
+SPECIAL = re.compile(r"(?:@!?%\w+\s+)?(sin|cos|ex2|lg2|rcp|rsqrt|sqrt|tanh|div)\.")
 OFF_CHIP = ("global", "generic", "local", "surface")
 
 

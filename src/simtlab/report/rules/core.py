@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 from simtlab.machine.config import PHYSICAL_UNITS
 from simtlab.report.profile import InstructionProfile, LaunchProfile
-from simtlab.report.rules.ledger import NOWHERE, SPECIAL, Ledger
+from simtlab.report.rules.grid import idle_cores, waves
+from simtlab.report.rules.ledger import NOWHERE, QUEUE, SPECIAL, Ledger
 from simtlab.report.rules.memory import BUSY, resident
-from simtlab.report.rules.words import Finding, by_line, cycles_of_warp, named, percent, place_of, share_of_line
+from simtlab.report.rules.words import Finding, by_line, named, percent, share_of_line, waits
 
 PIPES = ("math_pipe_throttle", "dispatch")
 UNIT_NAMES = {"sp": "SP", "int": "integer", "dp": "double-precision", "sfu": "special function", "tensor": "tensor"}
@@ -20,7 +21,8 @@ def everything(row: InstructionProfile) -> float:
 
 
 def compute(ledger: Ledger) -> Finding | None:
-    """A warp is ready in most cycles: it issues, or finds its pipe or all operand collectors taken. Then instructions are the limit."""
+    """A warp is ready in most cycles: it issues, or finds its pipe or all operand collectors taken. Then instructions are the "
+    "limit."""
     profile = ledger.profile
     issued, stalled = ledger.left(["issued"]), ledger.left(PIPES)
     if issued + stalled < BUSY * ledger.total:
@@ -29,12 +31,14 @@ def compute(ledger: Ledger) -> Finding | None:
     unit, used = busiest_unit(profile)
     share, lines = share_of_line(profile, taken)
     conflicts = profile.counters["register_bank_conflicts"] / profile.instructions
+    ready = f", in {percent(stalled / ledger.total)} one is ready and its pipe or all operand collectors are taken"
     sentence = (
-        f"The kernel is bound by its instructions: in {percent(profile.stalls['issued'] / ledger.total)} of scheduler cycles a warp issues"
-        f", in {percent(stalled / ledger.total)} one is ready and its pipe or all operand collectors are taken; the busiest units are "
-        f"the {UNIT_NAMES[unit]} units with {percent(used)}"
-        + (f". {share[0].upper()}{share[1:]}" if share else "")
-        + (f". Operand reads find their register bank taken {conflicts:.1f} times an instruction" if conflicts >= 1 else "")
+        f"The kernel is bound by its instructions: in {percent(profile.stalls['issued'] / ledger.total)} of scheduler cycles a "
+        "warp issues"
+        + (ready if stalled >= 0.005 * ledger.total else "")
+        + (f"; {share}" if share else "")
+        + f". The busiest units are the {UNIT_NAMES[unit]} units with {percent(used)}"
+        + (f", and operand reads find their register bank taken {conflicts:.1f} times an instruction" if conflicts >= 1 else "")
         + ". Only fewer or cheaper instructions make it faster."
     )
     return Finding("compute-bound", sentence, lines, sum(taken.values()))
@@ -49,7 +53,8 @@ def pipes(ledger: Ledger) -> Finding | None:
     unit, used = busiest_unit(profile)
     share, lines = share_of_line(profile, taken)
     sentence = (
-        f"A ready warp finds its pipe or all operand collectors taken in {percent(sum(taken.values()) / ledger.total)} of scheduler cycles"
+        f"A ready warp finds its pipe or all operand collectors taken in {percent(sum(taken.values()) / ledger.total)} of "
+        "scheduler cycles"
         + (f"; {share}" if share else "")
         + f". The {UNIT_NAMES[unit]} units are busy for {percent(used)} of the time: warps want them at the same moments. Mixing "
         "instructions of other units in between would spread that."
@@ -70,9 +75,9 @@ def special_functions(ledger: Ledger) -> Finding | None:
         return None
     share, lines = share_of_line(profile, taken)
     sentence = (
-        f"Special functions (square roots, exponentials, sines, divisions) take {percent(sum(taken.values()) / ledger.total)} of scheduler "
-        f"cycles{'; ' + share if share else ''}; their units are busy for {percent(profile.utilisation.get('sfu', 0.0))} of the time. Fewer "
-        "of them, or independent work between one and the use of its result, would help."
+        f"Special functions (square roots, exponentials, sines, divisions) take {percent(sum(taken.values()) / ledger.total)} of "
+        f"scheduler cycles{'; ' + share if share else ''}; their units are busy for {percent(profile.utilisation.get('sfu', 0.0))} "
+        "of the time. Fewer of them, or independent work between one and the use of its result, would help."
     )
     return Finding("special-functions", sentence, lines, sum(taken.values()))
 
@@ -84,9 +89,8 @@ def shared_latency(ledger: Ledger) -> Finding | None:
         return None
     share, lines = share_of_line(profile, taken)
     sentence = (
-        f"Each warp waits {cycles_of_warp(profile, sum(taken.values())):.0f} of {profile.cycles_between_instructions:.0f} cycles between "
-        f"instructions for loads from shared memory, without bank conflicts{'; ' + share if share else ''}. {resident(profile)} Load "
-        "several values before the first is used."
+        f"{waits(profile, sum(taken.values()))} for loads from shared memory, without bank "
+        f"conflicts{'; ' + share if share else ''}. {resident(profile)} Load several values before the first is used."
     )
     return Finding("shared-load-latency", sentence, lines, sum(taken.values()))
 
@@ -100,20 +104,26 @@ def arithmetic_latency(ledger: Ledger) -> Finding | None:
         return None
     share, lines = share_of_line(profile, taken)
     sentence = (
-        f"Each warp waits {cycles_of_warp(profile, waited):.0f} of {profile.cycles_between_instructions:.0f} cycles between instructions "
-        f"for results of arithmetic{'; ' + share if share else ''}. {resident(profile)} More warps, or several independent chains in each "
-        "thread, would hide it."
+        f"{waits(profile, waited)} for results of arithmetic{'; ' + share if share else ''}. {resident(profile)} More warps, or "
+        "several independent chains in each thread, would hide it."
     )
     return Finding("arithmetic-latency", sentence, lines, waited)
 
 
 def few_warps(ledger: Ledger) -> Finding | None:
-    """Schedulers without a warp, on cores that have some."""
+    """Schedulers without a warp: of cores that have run out of CTAs, or of cores that have too few warps."""
     profile = ledger.profile
     cycles = ledger.take_all(["empty"])
+    head = f"A scheduler has no warp at all in {percent(cycles / ledger.total)} of its cycles"
+    if idle_cores(profile) > cycles / 2:
+        sentence = (
+            f"{head}, mostly on cores that have no CTA yet or no more: {profile.ctas} CTAs are {waves(profile):.2f} waves of "
+            f"{profile.machine.core.cores * profile.ctas_per_core}. More and smaller CTAs would spread the work."
+        )
+        return Finding("idle-cores", sentence, (), cycles)
     sentence = (
-        f"A scheduler has no warp at all in {percent(cycles / ledger.total)} of its cycles. {resident(profile)} A CTA has {profile.warps} "
-        f"warp{'s' * (profile.warps > 1)} for the {profile.machine.issue.schedulers} schedulers of a core. Larger or more CTAs would "
+        f"{head}. {resident(profile)} A CTA has {profile.warps} warp{'s' * (profile.warps > 1)}, a core "
+        f"{profile.machine.issue.schedulers} scheduler{'s' * (profile.machine.issue.schedulers > 1)}. Larger or more CTAs would "
         "give them work."
     )
     return Finding("few-warps", sentence, (), cycles)
@@ -160,30 +170,37 @@ def fetch(ledger: Ledger) -> Finding | None:
     cold = -(-code // machine.l1i.line_bytes) * min(machine.core.cores, profile.ctas * profile.launches)
     share, lines = share_of_line(profile, taken)
     head = (
-        f"Warps have no instruction in {percent(cycles / ledger.total)} of scheduler cycles: {misses:,} lines of instructions were fetched "
-        f"from the L2"
+        f"Warps have no instruction in {percent(cycles / ledger.total)} of scheduler cycles: {misses:,} lines of instructions were "
+        f"fetched from the L2"
     )
     if code > machine.l1i.bytes and misses > 2 * cold:
-        why = f"the kernel has {code:,} bytes of them, the instruction cache {machine.l1i.bytes:,}. Smaller or less unrolled loops would fit"
+        why = (
+            f"the kernel has {code:,} bytes, the instruction cache {machine.l1i.bytes:,}. Smaller or less unrolled loops would fit"
+        )
     elif misses >= cold / 2:
-        why = f"the code is cold, and the kernel too short ({profile.cycles:,} cycles) to make up for it. A longer kernel would"
+        why = f"each core reads its code for the first time, and {profile.cycles:,} cycles are too few to make up for that"
     else:
-        why = f"most fetches hit, and {percent(profile.stalls['issued'] / ledger.total)} of the cycles issue. Longer straight code would help"
+        why = "most fetches hit, but each takes its time. Longer pieces of code without branches would help"
     return Finding("instruction-fetch", f"{head}{', ' + share if share else ''}; {why}.", lines, cycles)
 
 
 def constants(ledger: Ledger) -> Finding | None:
+    """Constants that their cache does not hold, and lanes that read different lines of it, one after the other."""
     profile, counters = ledger.profile, ledger.profile.counters
-    taken = ledger.take(["imc_miss"], everything)
-    if not taken:
+    taken = ledger.take(["imc_miss", "long_scoreboard", QUEUE], lambda row: float(row.memory == "constant"))
+    for pc, cycles in ledger.take(["imc_miss"], everything).items():
+        taken[pc] = taken.get(pc, 0.0) + cycles
+    loads = [row for row in profile.rows if row.memory == "constant" and row.issued]
+    if not taken or not loads:
         return None
     share, lines = share_of_line(profile, taken)
-    looked = counters["l1c_hits"] + counters["l1c_misses"]
-    rate = f"{percent(counters['l1c_misses'] / looked)} of {looked:,} accesses miss" if looked else "no access is counted"
+    looked = max(1, counters["l1c_hits"] + counters["l1c_misses"])
+    each = sum(row.accesses for row in loads) / sum(row.issued for row in loads)
     sentence = (
-        f"Warps wait for constants in {percent(sum(taken.values()) / ledger.total)} of scheduler cycles{'; ' + share if share else ''}. In "
-        f"the constant cache of {profile.machine.l1c.bytes:,} bytes {rate}. Lanes that read different constants take turns: let a warp "
-        "read one, or use global memory."
+        f"Constants take {percent(sum(taken.values()) / ledger.total)} of scheduler cycles{'; ' + share if share else ''}. A load "
+        f"touches {each:.1f} lines, one after the other, and {percent(counters['l1c_misses'] / looked)} of {looked:,} accesses "
+        f"miss in the constant cache of {profile.machine.l1c.bytes:,} bytes. Let the lanes of a warp read the same constant, or "
+        "use global memory."
     )
     return Finding("constant-misses", sentence, lines, sum(taken.values()))
 
@@ -192,10 +209,19 @@ SIMPLE: Mapping[str, tuple[str, str, str]] = {
     "membar": ("fences", "Warps wait at fences for their stores", "Fewer fences, or fences of a CTA only, would help."),
     "branch_resolving": ("branches", "Warps wait for branches to resolve", "Unroll short loops, or let both ways be computed."),
     "drain": ("store-drain", "Warps that have ended wait for their last stores", "Store earlier, or less at the end."),
-    "tex_throttle": ("texture-unit", "The texture unit takes no more", "Fewer fetches, or fetches nearer to one another, would help."),
-    "replay": ("replays", "Issue slots go to further passes of memory instructions", "Fewer lines or conflicts an access would help."),
-    "held_back": ("held-back", "The warp scheduler or the CTA throttle holds warps back that could issue", "Another policy may not."),
+    "tex_throttle": ("texture-unit", "The texture unit takes no more", "Fewer fetches, or nearer ones, would help."),
+    "replay": ("replays", "Issue slots go to further passes of memory instructions", "Fewer lines or conflicts would help."),
 }  # fmt: skip
+
+
+def held_back(ledger: Ledger) -> Finding | None:
+    """Warps that could issue, kept back while the policy's own choice could not; what the load/store unit explains is not in it."""
+    cycles = ledger.take_all(["held_back"])
+    sentence = (
+        f"The policy that schedules warps, or one that throttles CTAs, holds back warps that could issue in "
+        f"{percent(cycles / ledger.total)} of scheduler cycles. Another policy may not."
+    )
+    return Finding("held-back", sentence, (), cycles)
 
 
 def simple(ledger: Ledger) -> list[Finding]:
@@ -206,12 +232,6 @@ def simple(ledger: Ledger) -> list[Finding]:
         cycles = sum(taken.values())
         if cycles:
             share, lines = share_of_line(profile, taken)
-            where = f"; {share}" if share else ""
-            found.append(Finding(rule, f"{head} in {percent(cycles / ledger.total)} of scheduler cycles{where}. {what}", lines, cycles))
+            sentence = f"{head} in {percent(cycles / ledger.total)} of scheduler cycles{'; ' + share if share else ''}. {what}"
+            found.append(Finding(rule, sentence, lines, cycles))
     return found
-
-
-__all__ = [
-    "arithmetic_latency", "barrier", "compute", "constants", "fetch", "few_warps", "pipes", "place_of", "shared_latency", "simple",
-    "special_functions",
-]  # fmt: skip

@@ -28,18 +28,23 @@ def waves(profile: LaunchProfile) -> float:
     return profile.ctas / (profile.machine.core.cores * profile.ctas_per_core)
 
 
+def idle_cores(profile: LaunchProfile) -> int:
+    """Scheduler cycles of cores that have no CTA."""
+    core_cycles = profile.machine.core.cores * profile.cycles - profile.counters["core_used_cycles"]
+    return max(0, core_cycles) * profile.machine.issue.schedulers
+
+
 def small_grid(ledger: Ledger) -> Finding | None:
     """Fewer CTAs than cores: some cores have nothing to do from beginning to end."""
     profile = ledger.profile
     cores = profile.machine.core.cores
     if profile.ctas >= cores:
         return None
-    idle = cores * profile.cycles - profile.counters["core_used_cycles"]
-    cycles = min(idle * profile.machine.issue.schedulers, ledger.left(["empty"]))
+    cycles = min(idle_cores(profile), ledger.left(["empty"]))
     ledger.take_share("empty", cycles)
     sentence = (
-        f"{cores - profile.ctas} of {cores} cores never have a CTA: the grid has {profile.ctas} of {profile.threads} threads, and the "
-        f"cores without one are {percent(cycles / ledger.total)} of scheduler cycles. Divide the work into more CTAs."
+        f"{cores - profile.ctas} of {cores} cores never get a CTA: the grid has {profile.ctas} of {profile.threads} threads. Cores "
+        f"without one are {percent(cycles / ledger.total)} of scheduler cycles. Divide the work into more CTAs."
     )
     return Finding("small-grid", sentence, (), cycles)
 
@@ -61,7 +66,8 @@ def tail_effect(ledger: Ledger) -> Finding | None:
     else:
         why = ": its CTAs take different times"
         what = "Give CTAs equal work, or start those with the most of it first."
-    return Finding("tail", f"{head}{why}; that loses {percent(tail.lost / ledger.total)} of scheduler cycles. {what}", (), tail.lost)
+    loss = f"that loses {percent(tail.lost / ledger.total)} of scheduler cycles"
+    return Finding("tail", f"{head}{why}; {loss}. {what}", (), tail.lost)
 
 
 def tail_of(profile: LaunchProfile) -> Tail | None:

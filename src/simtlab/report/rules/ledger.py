@@ -12,6 +12,7 @@ from simtlab.report.rules.access import OFF_CHIP, is_special, is_store
 NOWHERE = -1  # in place of an instruction: the cycles of none
 QUEUE = "queue"  # the load/store unit takes no more: lg_throttle and mio_throttle, but those of the special function unit
 SPECIAL = "special"  # the special function unit: results, and room
+FAR = (*OFF_CHIP, "texture")  # memories that loads wait long for
 REJECTIONS = ("l1_fail_tag", "l1_fail_mshr", "l1_fail_network")
 
 
@@ -59,11 +60,13 @@ class Ledger:
         for key in [key for key in self.cycles if key[0] == cause and there]:
             self.cycles[key] *= max(0.0, 1 - amount / there)
 
-    def move(self, key: tuple[str, int], cause: str, weights: Mapping[int, float]) -> None:
-        """Put the cycles of a cause and an instruction down to others, in proportion."""
-        amount, together = self.cycles.pop(key, 0.0), sum(weights.values())
-        for pc, weight in weights.items():
-            self.cycles[cause, pc] += amount * weight / together
+    def put_down(self, moves: Mapping[tuple[str, int], tuple[str, Mapping[int, float]]]) -> None:
+        """Put the cycles of a cause and an instruction down to a cause and other instructions, in proportion; all at once."""
+        amounts = {key: self.cycles.pop(key, 0.0) for key in moves}
+        for key, (cause, weights) in moves.items():
+            together = sum(weights.values())
+            for pc, weight in weights.items():
+                self.cycles[cause, pc] += amounts[key] * weight / together
 
 
 def unit_hold(profile: LaunchProfile) -> float:
@@ -76,56 +79,64 @@ def unit_hold(profile: LaunchProfile) -> float:
 def hold_by_row(profile: LaunchProfile) -> dict[int, float]:
     """For how many cycles each memory instruction holds the load/store unit: an access or a pass takes one, and rejected tries are
     put down to the accesses that went on to the L2."""
-    beyond = {row.pc: row.accesses - row.l1_hits for row in profile.rows if row.memory in OFF_CHIP}
-    rejected, together = sum(profile.counters[name] for name in REJECTIONS), sum(beyond.values())
-    held = {row.pc: row.accesses + row.passes for row in profile.rows if row.accesses + row.passes and row.memory != "constant"}
-    return {pc: count + (rejected * beyond.get(pc, 0) / together if together else 0) for pc, count in held.items()}
+    counters = profile.counters
+    constants = max(1, sum(row.accesses for row in profile.rows if row.memory == "constant"))
+    held, beyond = {}, {}
+    for row in profile.rows:
+        missed = row.accesses * counters["l1c_misses"] / constants if row.memory == "constant" else row.accesses - row.l1_hits
+        if row.accesses + row.passes:
+            held[row.pc] = float(row.accesses + row.passes)
+            beyond[row.pc] = missed
+    loads = {pc: missed for pc, missed in beyond.items() if profile.rows[pc].is_load}
+    for names, blamed in ((("l1_fail_network",), beyond), (("l1_fail_tag", "l1_fail_mshr"), loads)):  # a store needs no MSHR
+        rejected, together = sum(counters[name] for name in names), sum(blamed.values())
+        for pc, missed in blamed.items():
+            held[pc] += rejected * missed / together if together else 0.0
+    return held
 
 
-def blamed(profile: LaunchProfile) -> Ledger:
-    """The ledger of a launch, with cycles put down to the instruction that is to blame: not to the one that waits for a result,
-    but to the load that it waits for; not to the one that finds the load/store unit full, but to those that fill it."""
-    ledger = Ledger(profile)
+def put_blame(ledger: Ledger) -> None:
+    """Put cycles down to the instruction that is to blame: not to the one that waits for a result, but to the load that it waits
+    for; not to the one that finds the load/store unit full, but to those that fill it."""
+    profile = ledger.profile
     holders = hold_by_row(profile)
-    put_down_held_back(ledger)
-    for cause, pc in list(ledger.cycles):
-        row = profile.rows[pc] if pc != NOWHERE else None
+    put_down_held_back(ledger, holders)
+    stores = {row.pc: float(row.accesses) for row in profile.rows if is_store(row) and row.accesses}
+    moves: dict[tuple[str, int], tuple[str, Mapping[int, float]]] = {}
+    for cause, pc in ledger.cycles:
+        row, here = profile.rows[pc] if pc != NOWHERE else None, {pc: 1.0}
         if cause in ("lg_throttle", "mio_throttle"):
             special = cause == "mio_throttle" and row is not None and (is_special(row) or not holders)
-            ledger.move((cause, pc), *((SPECIAL, {pc: 1.0}) if special else (QUEUE, holders or {pc: 1.0})))
+            moves[cause, pc] = (SPECIAL, here) if special else (QUEUE, holders or here)
         elif cause == "long_scoreboard" and row is not None:
-            ledger.move((cause, pc), cause, loads_of(profile, row, False) or {pc: 1.0})
+            moves[cause, pc] = cause, loads_of(profile, row, FAR) or here
+        elif cause == "imc_miss" and row is not None:
+            moves[cause, pc] = cause, loads_of(profile, row, ("constant",)) or here
         elif cause == "short_scoreboard" and row is not None:
-            loads = loads_of(profile, row, True)
-            ledger.move((cause, pc), cause if loads else SPECIAL, loads or {pc: 1.0})
+            loads = loads_of(profile, row, ("shared", "generic"))
+            moves[cause, pc] = (cause, loads) if loads else (SPECIAL, here)
         elif cause == "drain":
-            stores = {row.pc: float(row.accesses) for row in profile.rows if is_store(row) and row.accesses}
-            ledger.move((cause, pc), cause, stores or {pc: 1.0})
-    return ledger
+            moves[cause, pc] = cause, stores or here
+    ledger.put_down(moves)
 
 
-def loads_of(profile: LaunchProfile, row: InstructionProfile, shared: bool) -> dict[int, float]:
-    """The loads whose results an instruction reads, from shared memory or from others, with their shares of the blame: by how much
-    they have to fetch."""
-    loads = [profile.rows[pc] for pc in row.waits_on]
-    found = [load for load in loads if (load.memory == "shared") == shared and load.memory != "constant" and load.issued]
-    return {load.pc: (load.passes if shared else load.accesses - load.l1_hits) + 1.0 for load in found}
+def loads_of(profile: LaunchProfile, row: InstructionProfile, memories: tuple[str, ...]) -> dict[int, float]:
+    """The loads from such memories whose results an instruction reads, with their shares of the blame: by how much they fetch."""
+    found = [profile.rows[pc] for pc in row.waits_on if profile.rows[pc].memory in memories and profile.rows[pc].issued]
+    return {load.pc: load.passes + load.accesses - load.l1_hits + 1.0 for load in found}
 
 
-def put_down_held_back(ledger: Ledger) -> None:
-    """A warp was ready, but the scheduling policy kept to others, and those could not issue. What those waited for is not counted.
-    It is taken to be the load/store unit for the share of time in which that was held, and for the rest what is waited for in the
-    other cycles."""
-    others = {key: count for key, count in ledger.cycles.items() if key[0] not in ("issued", "empty", "held_back") and count}
-    together = sum(others.values())
-    holders = hold_by_row(ledger.profile)
-    if not together and not holders:
-        return
-    amount = ledger.take_all(["held_back"])
-    queued = amount * unit_hold(ledger.profile) if holders else 0.0
-    if not together:
-        queued = amount
-    for pc, count in holders.items():
-        ledger.cycles[QUEUE, pc] += queued * count / sum(holders.values())
-    for key, count in others.items():
-        ledger.cycles[key] += (amount - queued) * count / together
+def put_down_held_back(ledger: Ledger, holders: Mapping[int, float]) -> None:
+    """A warp was ready, but the scheduling policy kept to others, and those could not issue. What they waited for is not counted.
+    For the share of time in which the load/store unit was held, it is taken to be that unit; of the rest, for the share of time in
+    which the special function units were busy, those. What remains stays with the policy."""
+    profile = ledger.profile
+    special = {row.pc: float(row.issued) for row in profile.rows if is_special(row) and row.issued}
+    for cause, weights, share in (
+        (QUEUE, holders, unit_hold(profile)), (SPECIAL, special, min(1.0, profile.utilisation.get("sfu", 0.0))),
+    ):  # fmt: skip
+        amount, together = share * ledger.left(["held_back"]), sum(weights.values())
+        if amount and together:
+            ledger.take_share("held_back", amount)
+            for pc, weight in weights.items():
+                ledger.cycles[cause, pc] += amount * weight / together

@@ -6,6 +6,7 @@ import math
 
 from simtlab.report.profile import InstructionProfile, LaunchProfile
 from simtlab.report.rules.access import (
+    OFF_CHIP,
     access_bytes,
     excess_passes,
     excess_sectors,
@@ -16,17 +17,17 @@ from simtlab.report.rules.access import (
     passes,
     sectors,
 )
-from simtlab.report.rules.grid import waves
+from simtlab.report.rules.grid import idle_cores, waves
 from simtlab.report.rules.ledger import QUEUE, REJECTIONS, Ledger, unit_hold
 from simtlab.report.rules.words import (
     Finding,
     by_line,
-    cycles_of_warp,
     instruction_named,
     named,
     percent,
     place_of,
     share_of_line,
+    waits,
     worst,
 )
 
@@ -38,6 +39,12 @@ NAMES = {"dram_bus": "DRAM", "l2": "the L2", "request_network": "the network to 
 def pressure(profile: LaunchProfile) -> float:
     """How full the fullest part between the load/store unit and DRAM is: how much of a wait for a load can be queueing."""
     return max([unit_hold(profile), *(min(1.0, profile.utilisation.get(part, 0.0)) for part in NAMES)])
+
+
+def sectors_too_many(profile: LaunchProfile) -> float:
+    """The share of all sectors that coalesced accesses would not touch."""
+    touched = sum(row.accesses for row in profile.rows if row.memory in OFF_CHIP)
+    return sum(row.accesses * excess_sectors(row, profile.machine) for row in profile.rows) / touched if touched else 0.0
 
 
 def places_of(*rows: InstructionProfile) -> tuple[tuple[str, int], ...]:
@@ -55,8 +62,9 @@ def local_memory(ledger: Ledger) -> Finding | None:
     sentence = (
         f"Local memory takes {percent(sum(taken.values()) / ledger.total)} of scheduler cycles"
         + (f"; {share}" if share else "")
-        + f". It is touched {sum(row.issued for row in rows):,} times, {sum(row.accesses for row in rows):,} sectors. Arrays that are "
-        "indexed with numbers known only at run time lie there: unroll their loops, make them smaller, or keep them in shared memory."
+        + f". It is touched {sum(row.issued for row in rows):,} times, {sum(row.accesses for row in rows):,} sectors. Arrays that "
+        "are indexed with numbers known only at run time lie there: unroll their loops, make them smaller, or keep them in shared "
+        "memory."
     )
     return Finding("local-memory", sentence, lines, sum(taken.values()))
 
@@ -67,40 +75,49 @@ def atomics(ledger: Ledger) -> Finding | None:
     taken = ledger.take((*MEMORY, "short_scoreboard"), lambda row: float(is_atomic(row)))
     if not taken:
         return None
-    row = worst(profile, taken)
+    row, together = worst(profile, taken), sum(taken.values())
+    here = [other for other in profile.rows if is_atomic(other) and other.issued and place_of(other) == place_of(row)]
+    issued, lanes = sum(other.issued for other in here), sum(other.lanes for other in here)
     shared = row.memory == "shared" or row.passes > row.accesses
-    each = passes(row) if shared else sectors(row)
+    each = sum(other.passes if shared else other.accesses for other in here) / issued
     per = "passes of shared memory, one for each lane on the same word" if shared else "sectors at the L2"
-    lanes = row.lanes / row.issued
     sentence = (
-        f"The atomic of {instruction_named(profile, row)} takes {percent(taken[row.pc] / ledger.total)} of scheduler cycles: "
-        f"{row.issued:,} warps execute it with {lanes:.1f} lanes, {each:.1f} {per}. Add up within a warp, or within a CTA, first."
+        f"Atomics take {percent(together / ledger.total)} of scheduler cycles, most of them that of "
+        f"{instruction_named(profile, row)}: {issued:,} warps execute it with {lanes / issued:.1f} lanes, {each:.1f} {per}. Add up "
+        "within a warp, or within a CTA, first."
     )
-    return Finding("atomics", sentence, places_of(row), sum(taken.values()))
+    return Finding("atomics", sentence, places_of(row), together)
 
 
 def uncoalesced(ledger: Ledger) -> Finding | None:
-    """Sectors beyond those that the lanes' bytes need. A unit that such accesses keep full would be that much less full; of the
-    waits for such loads as much is put down to it as the fullest part of the memory system is in use."""
+    """Sectors beyond those that the lanes' bytes need. A unit that such accesses keep full would be that much less full. Of
+    the waits for loads, as much is queueing as the fullest part of the memory system is in use: of that, the share of sectors too
+    many."""
     profile, full = ledger.profile, pressure(ledger.profile)
+    too_many = sectors_too_many(profile)
+    if not too_many:
+        return None
+    culprit = max(profile.rows, key=lambda row: row.accesses * excess_sectors(row, profile.machine))
     taken = ledger.take((QUEUE, "drain"), lambda row: excess_sectors(row, profile.machine))
-    for pc, cycles in ledger.take(["long_scoreboard"], lambda row: full * excess_sectors(row, profile.machine)).items():
-        taken[pc] = taken.get(pc, 0.0) + cycles
+    queueing = ledger.take(["long_scoreboard"], lambda row: full * max(too_many, excess_sectors(row, profile.machine)))
+    for pc, cycles in queueing.items():
+        to = pc if excess_sectors(profile.rows[pc], profile.machine) else culprit.pc
+        taken[to] = taken.get(to, 0.0) + cycles
     if not taken:
         return None
     row, together = worst(profile, taken), sum(taken.values())
     of = "sectors" if profile.machine.l1d.sector_bytes < profile.machine.l1d.line_bytes else "lines"
     bytes_, lanes, least = access_bytes(row.text), row.lanes / row.issued, math.ceil(least_sectors(row, profile.machine))
     what, do = ("store", "writes") if is_store(row) else ("load", "reads")
-    others = len([pc for pc in taken if taken[pc] >= 0.1 * together]) - 1
+    others = [place for place, cycles in by_line(profile, taken).items() if cycles >= 0.1 * together and place != place_of(row)]
     sentence = (
         f"The {what} of {instruction_named(profile, row)} is not coalesced: it touches {sectors(row):.1f} {of} a request where "
         f"{least} would do ({lanes:.0f} lanes of {bytes_} bytes)"
-        + (f", and {others} other{'s' * (others > 1)} like it" if others > 0 else "")
-        + f"; the {of} too many are {percent(together / ledger.total)} of scheduler cycles. Let neighbouring threads touch neighbouring "
-        f"addresses, or go through shared memory, so that a warp {do} whole {of}."
+        + (f"; likewise {' and '.join(named(profile, place) for place in others)}" if others else "")
+        + f"; the {of} too many are {percent(together / ledger.total)} of scheduler cycles. Let neighbouring threads touch "
+        f"neighbouring addresses, or go through shared memory, so that a warp {do} whole {of}."
     )
-    return Finding("uncoalesced", sentence, places_of(row), together)
+    return Finding("uncoalesced", sentence, (*places_of(row), *others), together)
 
 
 def bank_conflicts(ledger: Ledger) -> Finding | None:
@@ -118,24 +135,24 @@ def bank_conflicts(ledger: Ledger) -> Finding | None:
     if not taken:
         return None
     row, together = worst(profile, taken), sum(taken.values())
-    lines = list(by_line(profile, taken))[:2]
-    others = f" (and {named(profile, lines[1])})" if len(lines) > 1 and lines[0] == place_of(row) else ""
+    others = [place for place, cycles in by_line(profile, taken).items() if cycles >= 0.1 * together and place != place_of(row)]
     sentence = (
-        f"Shared memory has bank conflicts: an access of {instruction_named(profile, row)}{others} takes {passes(row):.1f} passes where "
-        f"{math.ceil(least_passes(row, machine))} would do; the passes too many are {percent(together / ledger.total)} of scheduler "
+        f"Shared memory has bank conflicts: an access of {instruction_named(profile, row)} takes {passes(row):.1f} passes where "
+        f"{math.ceil(least_passes(row, machine))} would do"
+        + (f"; likewise {' and '.join(named(profile, place) for place in others)}" if others else "")
+        + f"; the passes too many are {percent(together / ledger.total)} of scheduler "
         "cycles. Let the lanes of a warp touch different banks: neighbouring words, or rows padded by a word."
     )
-    return Finding("bank-conflicts", sentence, places_of(row), together)
+    return Finding("bank-conflicts", sentence, (*places_of(row), *others), together)
 
 
 def bandwidth(ledger: Ledger) -> Finding | None:
-    """A part of the memory system that is in use for most of the time. What it is full of was coalesced, or is explained before."""
+    """A part of the memory system that is in use for most of the time, and would be without the sectors too many."""
     profile = ledger.profile
     used = {part: profile.utilisation.get(part, 0.0) for part in NAMES}
-    part = max(used, key=lambda name: used[name])
-    if used["dram_bus"] >= BUSY:
-        part = "dram_bus"
-    if used[part] < BUSY:
+    needed = BUSY / (1 - sectors_too_many(profile))
+    part = "dram_bus" if used["dram_bus"] >= needed else max(used, key=lambda name: used[name])
+    if used[part] < needed:
         return None
     taken = ledger.take(MEMORY, lambda row: 1.0)
     if not taken:
@@ -151,7 +168,7 @@ def bandwidth(ledger: Ledger) -> Finding | None:
     else:
         head = f"The kernel is bound by the bandwidth of {NAMES[part]}, which is in use for {percent(used[part])} of the time"
         what = "Fewer sectors help: reuse in the L1, in shared memory or in registers."
-    waited = f"; waiting for it is {percent(sum(taken.values()) / ledger.total)} of scheduler cycles" + (f", {share}" if share else "")
+    waited = f"; waiting for it is {percent(sum(taken.values()) / ledger.total)} of scheduler cycles{', ' + share if share else ''}"
     rule = "dram-bandwidth" if part == "dram_bus" else "l2-bandwidth"
     return Finding(rule, f"{head}{waited}. {what}", lines, sum(taken.values()))
 
@@ -171,19 +188,22 @@ def full_unit(ledger: Ledger) -> Finding | None:
     cycles, core_cycles = sum(taken.values()), profile.machine.core.cores * profile.cycles
     rejected = {name: counters[name] for name in REJECTIONS}
     why = max(rejected, key=lambda name: rejected[name])
-    head = f"The load/store unit takes no more in {percent(cycles / ledger.total)} of scheduler cycles" + (f" ({share})" if share else "")
+    where = f" ({share})" if share else ""
+    head = f"The load/store unit takes no more in {percent(cycles / ledger.total)} of scheduler cycles{where}"
     if sum(rejected.values()) <= counters["busy_ldst"]:
-        reason = f"it makes an access or a pass in {percent(counters['busy_ldst'] / core_cycles)} of core cycles. Wider accesses, or values "
-        return Finding("load-store-unit", f"{head}: {reason}kept in registers, need fewer of them.", lines, cycles)
+        reason = f"it makes an access or a pass in {percent(counters['busy_ldst'] / core_cycles)} of core cycles"
+        what = "Wider accesses, or values kept in registers, need fewer of them."
+        return Finding("load-store-unit", f"{head}: {reason}. {what}", lines, cycles)
     names = {
         "l1_fail_tag": "every way of the set waits for its data",
-        "l1_fail_mshr": f"all {profile.machine.l1d.mshr_entries} MSHRs of the L1 hold misses in flight",
+        "l1_fail_mshr": f"none of the {profile.machine.l1d.mshr_entries} MSHRs of the L1 is free",
         "l1_fail_network": "the network takes nothing more from the core",
     }
     trip = f"a miss takes {counters['round_trip_cycles'] / counters['round_trips']:.0f} cycles" if counters["round_trips"] else ""
     sentence = (
-        f"{head}: in {percent(rejected[why] / core_cycles)} of core cycles {names[why]}{' (' + trip + ')' if trip else ''}. More warps "
-        "would not help; fewer misses would: reuse in the L1, in shared memory or in registers."
+        f"{head}: in {percent(min(1.0, rejected[why] / core_cycles))} of core cycles "
+        f"{names[why]}{' (' + trip + ')' if trip else ''}. More warps would not help; fewer misses would: reuse in the L1, in "
+        "shared memory or in registers."
     )
     return Finding("l1-misses-in-flight", sentence, lines, cycles)
 
@@ -195,16 +215,22 @@ def load_latency(ledger: Ledger) -> Finding | None:
     if not taken:
         return None
     waited = sum(taken.values())
-    empty = ledger.take_all(["empty"]) if waited >= 0.5 * ledger_waits(ledger, waited) else 0.0
+    empty = 0.0
+    if waited >= 0.5 * ledger_waits(ledger, waited):
+        empty = max(0.0, ledger.left(["empty"]) - idle_cores(profile))
+        ledger.take_share("empty", empty)
     share, lines = share_of_line(profile, taken)
     loads = {profile.rows[pc].memory for pc in taken}
     what = "global loads" if loads <= {"global", "generic", ""} else "textures" if loads == {"texture"} else "loads from memory"
     finished = profile.counters["loads_finished"]
     latency = f", {profile.counters['load_latency_cycles'] / finished:.0f} cycles from issue to result" if finished else ""
     sentence = (
-        f"Each warp waits {cycles_of_warp(profile, waited):.0f} of {profile.cycles_between_instructions:.0f} cycles between instructions "
-        f"for {what}{latency}{'; ' + share if share else ''}. {resident(profile)}"
-        + (f" A scheduler has no warp at all in {percent(empty / ledger.total)} of its cycles." if empty / ledger.total >= 0.05 else "")
+        f"{waits(profile, waited)} for {what}{latency}{'; ' + share if share else ''}. {resident(profile)}"
+        + (
+            f" A scheduler has no warp at all in {percent(empty / ledger.total)} of its cycles."
+            if empty >= 0.05 * ledger.total
+            else ""
+        )
         + f" {remedy(profile)}"
     )
     return Finding("global-load-latency", sentence, lines, waited + empty)
@@ -218,10 +244,11 @@ def ledger_waits(ledger: Ledger, waited: float) -> float:
 def resident(profile: LaunchProfile) -> str:
     """How many warps there are to hide latency, and what stops more."""
     most = profile.machine.core.max_warps
-    there = f"{profile.resident_warps:.1f} of {most} warps are resident on a core ({percent(profile.resident_warps / most)} occupancy)"
+    warps, fit = profile.resident_warps, profile.ctas_per_core
+    there = f"{warps:.1f} of {most} warps are resident on a core ({percent(warps / most)} occupancy)"
     if waves(profile) < 1:
-        return f"{there}: the grid has {profile.ctas / profile.machine.core.cores:.1f} CTAs a core, where {profile.ctas_per_core} fit."
-    return f"{there}; the limit of {profile.limited_by} allows {profile.ctas_per_core} CTA{'s' * (profile.ctas_per_core > 1)}."
+        return f"{there}: the grid has {profile.ctas / profile.machine.core.cores:.1f} CTAs a core, where {fit} fit."
+    return f"{there}; the limit of {profile.limited_by} allows {fit} CTA{'s' * (fit > 1)}."
 
 
 def remedy(profile: LaunchProfile) -> str:

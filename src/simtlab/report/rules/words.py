@@ -55,7 +55,8 @@ def share_of_line(profile: LaunchProfile, taken: Mapping[int, float]) -> tuple[s
     if not lines or not together:
         return "", ()
     place, cycles = next(iter(lines.items()))
-    return f"{percent(cycles / together)} of that is {named(profile, place)}", (place,)
+    share = percent(cycles / together)
+    return f"{'all' if share == '100%' else share} of that is {named(profile, place)}", (place,)
 
 
 def worst(profile: LaunchProfile, taken: Mapping[int, float]) -> InstructionProfile:
@@ -63,7 +64,11 @@ def worst(profile: LaunchProfile, taken: Mapping[int, float]) -> InstructionProf
     return profile.rows[max(taken, key=lambda pc: taken[pc])]
 
 
-def cycles_of_warp(profile: LaunchProfile, cycles: float) -> float:
-    """Of the cycles between two instructions of a warp, those that belong to so many scheduler cycles."""
+def waits(profile: LaunchProfile, cycles: float) -> str:
+    """`Each warp waits 41 of 58 cycles between instructions`: those of a warp that belong to so many scheduler cycles. It is an
+    estimate, as schedulers' cycles are counted, not warps'."""
     with_warps = profile.scheduler_cycles - profile.stalls["empty"]
-    return profile.cycles_between_instructions * cycles / with_warps if with_warps else 0.0
+    between = profile.cycles_between_instructions
+    waited = between * cycles / with_warps if with_warps else 0.0
+    digits = 0 if waited >= 10 else 1
+    return f"Each warp waits {waited:.{digits}f} of {between:.{digits}f} cycles between instructions"

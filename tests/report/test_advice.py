@@ -1,0 +1,337 @@
+"""The advice on a kernel that is limited by one thing names that thing first, with its line and with numbers from the counters."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from simtlab.report.advice import WORTH_SAYING, advice, explain, findings
+from simtlab.report.rules.access import access_bytes
+from tests.report import kernels
+
+H200, CAPS = "h200", "caps-gtx480"
+BOTH = pytest.mark.parametrize("machine", [H200, CAPS])
+
+
+def line_of(text: str, words: str) -> int:
+    """The number of the first line of a text with these words."""
+    return next(number for number, line in enumerate(text.splitlines(), 1) if words in line)
+
+
+def first(profile, rule):
+    """The most important advice, which must be of this rule."""
+    given = advice(profile)
+    assert given[0].rule == rule, explain(profile)
+    assert given[0].weight >= WORTH_SAYING
+    return given[0]
+
+
+def numbers(pattern, given):
+    """The numbers that a sentence has in the places of a pattern's groups."""
+    found = re.search(pattern, given.sentence)
+    assert found, given.sentence
+    return [float(number.replace(",", "")) for number in found.groups()]
+
+
+def row_with(profile, words):
+    """The instruction with these words that was executed most."""
+    return max((row for row in profile.rows if words in row.text), key=lambda row: row.issued)
+
+
+def share(profile, *causes):
+    """Of scheduler cycles, in percent."""
+    return 100 * sum(profile.stalls[cause] for cause in causes) / profile.scheduler_cycles
+
+
+@BOTH
+def test_a_naive_transpose_stores_uncoalesced(machine):
+    profile = kernels.transpose(machine)
+    given = first(profile, "uncoalesced")
+    line = line_of(kernels.TRANSPOSE, "out[")
+    store = row_with(profile, "st.global")
+    named, touched, least, lanes, width = numbers(
+        r"store of line (\d+) .* touches ([\d.]+) \w+ a request where (\d+) would do \((\d+) lanes of (\d+) bytes\)", given
+    )
+    assert (named, lanes, width) == (line, 32, 4)
+    assert touched == store.accesses / store.issued == 32
+    assert least == 32 * 4 / profile.machine.l1d.sector_bytes
+    assert given.lines == ((store.file, line),)
+
+
+@BOTH
+def test_a_strided_load_is_uncoalesced(machine):
+    profile = kernels.strided(machine)
+    line, touched = numbers(r"load of line (\d+) .* touches ([\d.]+) ", first(profile, "uncoalesced"))
+    load = row_with(profile, "ld.global")
+    assert line == line_of(kernels.STRIDED, "in[")
+    assert touched == load.accesses / load.issued == 16 * 32 * 4 / max(64, profile.machine.l1d.sector_bytes)
+
+
+def test_an_interleaved_reduction_has_bank_conflicts():
+    profile = kernels.reduction(H200)
+    line, taken, least = numbers(r"of line (\d+) takes ([\d.]+) passes where (\d+) would do", first(profile, "bank-conflicts"))
+    assert line == line_of(kernels.REDUCTION, "] +=")
+    assert (taken, least) == (32, 1)
+    assert any(row.line == line and row.passes == 32 * row.issued > 0 for row in profile.rows)
+
+
+@BOTH
+def test_rows_of_32_words_have_bank_conflicts(machine):
+    profile = kernels.rows(machine)
+    given = first(profile, "bank-conflicts")
+    line, taken, least, cycles = numbers(
+        r"of line (\d+) takes ([\d.]+) passes where (\d+) would do; .* are (\d+)% of scheduler cycles", given
+    )
+    load = row_with(profile, "ld.shared")
+    assert line == line_of(kernels.ROWS, "sum +=")
+    assert (taken, least) == (load.passes / load.issued, 1) == (32, 1)
+    assert cycles == pytest.approx(100 * given.weight, abs=0.5)
+
+
+@BOTH
+def test_uneven_rows_of_a_sparse_matrix_diverge(machine):
+    profile = kernels.spmv(machine)
+    given = first(profile, "divergence")
+    line, lanes, of, whole = numbers(r"line (\d+) .*runs? with ([\d.]+) of (\d+) lanes \(the whole kernel with ([\d.]+)\)", given)
+    assert line == line_of(kernels.SPMV, "sum +=")
+    assert lanes < 4 < of == 32
+    assert whole == pytest.approx(profile.counters["thread_instructions"] / profile.instructions, abs=0.05)
+
+
+def test_divergence_names_the_branch():
+    profile = kernels.spmv(H200)
+    assert numbers(r"after the branch of line (\d+)", first(profile, "divergence")) == [line_of(kernels.SPMV, "for")]
+
+
+@BOTH
+def test_a_chase_by_one_warp_waits_for_loads(machine):
+    profile = kernels.chase(machine)
+    waited, between, latency, line = numbers(
+        r"waits (\d+) of (\d+) cycles .* global loads, (\d+) cycles .* all of that is line (\d+)",
+        first(profile, "global-load-latency"),
+    )
+    with_warps = profile.scheduler_cycles - profile.stalls["empty"]
+    assert between == round(profile.counters["occupied_warp_cycles"] / profile.instructions)
+    assert waited == pytest.approx(between * profile.stalls["long_scoreboard"] / with_warps, abs=1)
+    assert latency == round(profile.counters["load_latency_cycles"] / profile.counters["loads_finished"])
+    assert line == line_of(kernels.CHASE, "next[at]")
+
+
+@BOTH
+def test_a_chase_by_one_warp_has_too_few_warps(machine):
+    profile = kernels.chase(machine)
+    resident, most, ctas, fit = numbers(
+        r"([\d.]+) of (\d+) warps are resident .* the grid has ([\d.]+) CTAs a core, where (\d+) fit",
+        first(profile, "global-load-latency"),
+    )
+    assert resident == pytest.approx(profile.counters["occupied_warp_cycles"] / profile.counters["core_used_cycles"], abs=0.05)
+    assert (most, ctas, fit) == (profile.machine.core.max_warps, 1, profile.ctas_per_core)
+
+
+@BOTH
+def test_a_triad_is_bound_by_dram(machine):
+    profile = kernels.triad(machine)
+    given = first(profile, "dram-bandwidth")
+    used, speed = numbers(r"in use for (\d+)% of the time, (\d+) GB/s", given)
+    bursts = profile.counters["dram_read_accesses"] + profile.counters["dram_write_accesses"]
+    burst = profile.machine.dram.bus_bytes * profile.machine.dram.burst_length
+    assert used == round(100 * profile.utilisation["dram_bus"]) >= 60
+    assert speed == round(bursts * burst / profile.seconds / 1e9)
+
+
+@BOTH
+def test_multiply_adds_are_bound_by_instructions(machine):
+    profile = kernels.fma(machine)
+    given = first(profile, "compute-bound")
+    issued, line, used = numbers(
+        r"in (\d+)% of scheduler cycles a warp issues.* is line (\d+)\. The .* the SP units with (\d+)%", given
+    )
+    assert issued == round(share(profile, "issued"))
+    assert used == round(100 * profile.utilisation["sp"])
+    assert line == line_of(kernels.FMA, "x * a")
+
+
+@BOTH
+def test_a_grid_of_a_little_more_than_a_wave_has_a_tail(machine):
+    profile = kernels.tail(machine)
+    given = first(profile, "tail")
+    time, ctas, waves, slots, last = numbers(
+        r"last (\d+)% .*: (\d+) CTAs are ([\d.]+) waves of (\d+), and the last wave has (\d+)", given
+    )
+    assert (ctas, slots) == (profile.ctas, profile.machine.core.cores * profile.ctas_per_core)
+    assert waves == pytest.approx(ctas / slots, abs=0.005)
+    assert last == ctas - slots
+    assert 20 < time < 50
+
+
+def test_a_whole_wave_has_no_tail():
+    assert not [given for given in advice(kernels.fma(H200)) if given.rule == "tail"]
+
+
+def test_a_warp_that_does_all_the_work_keeps_the_others_at_the_barrier():
+    profile = kernels.barrier(H200)
+    given = first(profile, "barrier")
+    line, cycles, busy = numbers(r"barrier of line (\d+) .* in (\d+)% of scheduler cycles: .* go to line (\d+)", given)
+    assert line == line_of(kernels.BARRIER, "__syncthreads")
+    assert busy == line_of(kernels.BARRIER, "x * a")
+    assert cycles == round(share(profile, "barrier"))
+
+
+@pytest.mark.parametrize("name", ["histogram", "shared_histogram"])
+@BOTH
+def test_atomics_that_contend_are_told(name, machine):
+    profile = getattr(kernels, name)(machine)
+    line, executed, lanes, each = numbers(
+        r"that of line (\d+): ([\d,]+) warps execute it with ([\d.]+) lanes, ([\d.]+) ", first(profile, "atomics")
+    )
+    rows = [row for row in profile.rows if row.line == line and row.text.startswith(("atom", "red"))]
+    assert line == line_of(getattr(kernels, name.upper()), "atomicAdd")
+    assert executed == sum(row.issued for row in rows)
+    assert lanes == 32
+    assert each == pytest.approx(sum(row.accesses + row.passes for row in rows) / executed, abs=0.05)
+
+
+@BOTH
+def test_an_array_indexed_at_run_time_lies_in_local_memory(machine):
+    profile = kernels.local(machine)
+    line, times, touched = numbers(
+        r"of that is line (\d+)\. It is touched ([\d,]+) times, ([\d,]+) ", first(profile, "local-memory")
+    )
+    rows = [row for row in profile.rows if row.memory == "local"]
+    assert line == line_of(kernels.LOCAL, "own[at")
+    assert (times, touched) == (sum(row.issued for row in rows), sum(row.accesses for row in rows))
+
+
+def test_lanes_that_read_different_constants_take_turns():
+    profile = kernels.constants(H200)
+    line, each, looked = numbers(
+        r"is line (\d+)\. A load touches ([\d.]+) lines.* of ([\d,]+) accesses", first(profile, "constant-misses")
+    )
+    assert line == line_of(kernels.CONSTANTS, "table[(")
+    assert each == 32
+    assert looked == profile.counters["l1c_hits"] + profile.counters["l1c_misses"]
+
+
+@BOTH
+def test_square_roots_are_bound_by_the_special_function_unit(machine):
+    profile = kernels.roots(machine)
+    (used,) = numbers(r"units are busy for (\d+)% of the time", first(profile, "special-functions"))
+    assert used == round(100 * profile.utilisation["sfu"]) > 60
+
+
+def test_a_chase_in_shared_memory_waits_for_it():
+    profile = kernels.shared_chase(H200)
+    waited, between, line = numbers(r"waits ([\d.]+) of ([\d.]+) cycles .* is line (\d+)", first(profile, "shared-load-latency"))
+    assert between == pytest.approx(profile.cycles_between_instructions, abs=0.05)
+    assert waited == pytest.approx(between * share(profile, "short_scoreboard") / (100 - share(profile, "empty")), abs=0.1)
+    assert line == line_of(kernels.SHARED_CHASE, "at = next[at]")
+
+
+def test_a_fence_after_each_store_is_waited_for():
+    profile = kernels.fences(H200)
+    (cycles,) = numbers(r"fences .* in (\d+)% of scheduler cycles", first(profile, "fences"))
+    assert cycles == round(share(profile, "membar"))
+
+
+def test_a_grid_of_fewer_ctas_than_cores_leaves_cores_empty():
+    profile = kernels.small_grid(H200)
+    without, cores, ctas, cycles = numbers(r"(\d+) of (\d+) cores .* grid has (\d+) .* are (\d+)% of", first(profile, "small-grid"))
+    assert (without, cores, ctas) == (5, 8, 3)
+    assert cycles == pytest.approx(100 * 5 / 8, abs=1)
+
+
+@BOTH
+def test_ctas_of_33_threads_leave_lanes_empty(machine):
+    given = first(kernels.part_filled(machine), "part-filled-warps")
+    assert numbers(r"CTAs of (\d+) threads leave (\d+) of the (\d+) lanes of their (\d+) warps", given) == [33, 31, 64, 2]
+
+
+def test_a_loop_larger_than_the_instruction_cache_is_told():
+    profile = kernels.huge(CAPS)
+    cycles, lines, code, cache = numbers(
+        r"in (\d+)% .*: ([\d,]+) lines .* the kernel has ([\d,]+) bytes, the instruction cache ([\d,]+)",
+        first(profile, "instruction-fetch"),
+    )
+    assert cycles == round(share(profile, "no_instruction"))
+    assert lines == profile.counters["l1i_misses"]
+    assert code == 8 * len(profile.rows) > cache == profile.machine.l1i.bytes
+
+
+def test_misses_that_find_no_mshr_are_told():
+    """A triad with all of an H200's DRAM for 8 cores is bound by what an L1 can have in flight."""
+    profile = kernels.profile(H200, kernels.TRIAD, 128, 256, [kernels.zeros(1 << 17)] * 2 + [kernels.zeros(1 << 17)], core__cores=8)
+    time, entries, trip = numbers(
+        r"in (\d+)% of core cycles none of the (\d+) MSHRs .* takes (\d+) cycles", first(profile, "l1-misses-in-flight")
+    )
+    assert time == round(100 * profile.counters["l1_fail_mshr"] / (8 * profile.cycles))
+    assert entries == profile.machine.l1d.mshr_entries
+    assert trip == round(profile.counters["round_trip_cycles"] / profile.counters["round_trips"])
+
+
+ALL = ["transpose", "strided", "reduction", "rows", "spmv", "chase", "triad", "fma", "tail", "barrier", "histogram",
+       "shared_histogram", "local", "roots", "shared_chase", "fences", "small_grid", "part_filled"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ALL)
+@BOTH
+def test_no_cycle_is_explained_twice(name, machine):
+    profile = getattr(kernels, name)(machine)
+    found = findings(profile)
+    assert all(given.weight >= 0 for given in found)
+    explained, not_issued = sum(given.weight for given in found), 1 - profile.stalls["issued"] / profile.scheduler_cycles
+    assert not_issued - 0.001 <= explained <= 1.001
+
+
+@pytest.mark.parametrize("name", ALL)
+@BOTH
+def test_advice_is_at_most_three_sentences_in_order_of_weight(name, machine):
+    given = advice(getattr(kernels, name)(machine))
+    weights = [one.weight for one in given]
+    assert 1 <= len(given) <= 3
+    assert weights == sorted(weights, reverse=True)
+    assert weights[-1] >= WORTH_SAYING
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_line_of_an_advice_is_in_its_sentence(name):
+    for given in advice(getattr(kernels, name)(H200)):
+        assert {f"line {line}" for _, line in given.lines} <= set(re.findall(r"line \d+", given.sentence)), given.sentence
+
+
+def test_an_explanation_begins_with_a_line_of_facts():
+    profile = kernels.chase(H200)
+    facts, *sentences = explain(profile).splitlines()
+    assert facts == (
+        f"chase: {profile.cycles:,} cycles, {1e6 * profile.seconds:.1f} us, IPC {profile.ipc:.2f}, 1.0 of 64 warps resident "
+        "(1.6% occupancy)"
+    )
+    assert sentences == [f"{number}. {given.sentence}" for number, given in enumerate(advice(profile), 1)]
+
+
+def test_where_nothing_stands_out_one_sentence_says_what_the_kernel_is_limited_by():
+    profile = kernels.fma(CAPS)
+    small = (
+        "wait",
+        "barrier",
+        "membar",
+        "branch_resolving",
+        "no_instruction",
+        "imc_miss",
+        "tex_throttle",
+        "empty",
+        "long_scoreboard",
+        "replay",
+    )
+    stalls = dict.fromkeys(profile.stalls, 0) | dict.fromkeys(small, 44) | {"issued": 559, "replay": 45}
+    rows = [replace(row, stalls={}) for row in profile.rows]
+    (given,) = advice(replace(profile, stalls=stalls, rows=rows, intervals={}))
+    assert numbers(r"issues in (\d+)% .* is replay with ([\d.]+)%", given) == [56, 4.5]
+
+
+@pytest.mark.parametrize(
+    ("text", "width"),
+    [("ld.global.f32 %f1, [%rd6];", 4), ("ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1];", 16), ("st.shared.u8 [%r1], %rs1;", 1),
+     ("@%p1 ld.global.nc.v2.f64 {%d1, %d2}, [%rd1];", 16), ("ld.const.b16 %rs1, [%rd1];", 2), ("red.global.add.f16x2 [%rd1], %r1;", 4)],
+)  # fmt: skip
+def test_the_width_of_an_access_is_read_from_its_type(text, width):
+    assert access_bytes(text) == width
