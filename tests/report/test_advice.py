@@ -331,7 +331,8 @@ def test_where_nothing_stands_out_one_sentence_says_what_the_kernel_is_limited_b
 @pytest.mark.parametrize(
     ("text", "width"),
     [("ld.global.f32 %f1, [%rd6];", 4), ("ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1];", 16), ("st.shared.u8 [%r1], %rs1;", 1),
-     ("@%p1 ld.global.nc.v2.f64 {%d1, %d2}, [%rd1];", 16), ("ld.const.b16 %rs1, [%rd1];", 2), ("red.global.add.f16x2 [%rd1], %r1;", 4)],
+     ("@%p1 ld.global.nc.v2.f64 {%d1, %d2}, [%rd1];", 16), ("ld.const.b16 %rs1, [%rd1];", 2),
+     ("red.global.add.f16x2 [%rd1], %r1;", 4)],
 )  # fmt: skip
 def test_the_width_of_an_access_is_read_from_its_type(text, width):
     assert access_bytes(text) == width
