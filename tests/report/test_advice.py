@@ -5,8 +5,12 @@ from dataclasses import replace
 
 import pytest
 
+import simtlab as sl
 from simtlab.report.advice import WORTH_SAYING, advice, explain, findings
+from simtlab.report.profile import profile_of
 from simtlab.report.rules.access import access_bytes
+from simtlab.report.rules.ledger import Ledger, put_blame
+from simtlab.report.rules.words import listed
 from tests.report import kernels
 
 H200, CAPS = "h200", "caps-gtx480"
@@ -92,10 +96,23 @@ def test_rows_of_32_words_have_bank_conflicts(machine):
 def test_uneven_rows_of_a_sparse_matrix_diverge(machine):
     profile = kernels.spmv(machine)
     given = first(profile, "divergence")
-    line, lanes, of, whole = numbers(r"line (\d+) .*runs? with ([\d.]+) of (\d+) lanes \(the whole kernel with ([\d.]+)\)", given)
+    line, lanes, of, whole = numbers(r"(\d+) runs? with ([\d.]+) of (\d+) lanes \(the whole kernel with ([\d.]+)\)", given)
     assert line == line_of(kernels.SPMV, "sum +=")
     assert lanes < 4 < of == 32
     assert whole == pytest.approx(profile.counters["thread_instructions"] / profile.instructions, abs=0.05)
+
+
+def test_several_lines_are_listed_in_their_order():
+    profile = kernels.spmv(CAPS)
+    file = profile.rows[0].file
+    assert listed(profile, [(file, 5), (file, 4), (file, 17)]) == "lines 4, 5 and 17"
+    assert listed(profile, [(file, 5)]) == "line 5"
+
+
+def test_how_many_warps_are_resident_is_said_once():
+    told = explain(kernels.shared_chase(H200))
+    assert [given.rule for given in advice(kernels.shared_chase(H200))][::2] == ["shared-load-latency", "arithmetic-latency"]
+    assert told.count("warps are resident on a core") == 1
 
 
 def test_divergence_names_the_branch():
@@ -295,7 +312,8 @@ def test_advice_is_at_most_three_sentences_in_order_of_weight(name, machine):
 @pytest.mark.parametrize("name", ALL)
 def test_every_line_of_an_advice_is_in_its_sentence(name):
     for given in advice(getattr(kernels, name)(H200)):
-        assert {f"line {line}" for _, line in given.lines} <= set(re.findall(r"line \d+", given.sentence)), given.sentence
+        told = " ".join(re.findall(r"lines? [\d, and]+", given.sentence))
+        assert {str(line) for _, line in given.lines} <= set(re.findall(r"\d+", told)), given.sentence
 
 
 def test_an_explanation_begins_with_a_line_of_facts():
@@ -336,3 +354,86 @@ def test_where_nothing_stands_out_one_sentence_says_what_the_kernel_is_limited_b
 )  # fmt: skip
 def test_the_width_of_an_access_is_read_from_its_type(text, width):
     assert access_bytes(text) == width
+
+
+TWO_ARMS = """.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry two_arms(.param .u64 in, .param .u64 out) {
+  .reg .pred %p<3>;
+  .reg .b32 %r<9>;
+  .reg .b64 %rd<9>;
+  ld.param.u64 %rd1, [in];
+  ld.param.u64 %rd2, [out];
+  mov.u32 %r1, %tid.x;
+  and.b32 %r2, %r1, 1;
+  mul.wide.u32 %rd3, %r1, 4;
+  add.u64 %rd1, %rd1, %rd3;
+  add.u64 %rd2, %rd2, %rd3;
+  ld.global.u32 %r3, [%rd1];
+  ld.global.u32 %r4, [%rd1+4096];
+  mov.u32 %r3, 7;
+  add.u32 %r5, %r4, %r3;
+  mul.wide.u32 %rd4, %r5, 4;
+  sub.u64 %rd4, %rd1, %rd4;
+  ld.global.u32 %r6, [%rd4+1024];
+  st.global.u32 [%rd2], %r6;
+  ret;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def two_arms():
+    """One warp, written in PTX: a move overwrites what a load is still to write, and one load's address is another's result."""
+    gpu = sl.Gpu(H200, set={"core.cores": 1})
+    data, out = gpu.zeros(4096, "u4"), gpu.zeros(64, "u4")
+    run = gpu.load(TWO_ARMS)["two_arms"](1, 32, [data, out])
+    shape = (run.grid, run.block, run.shared_bytes)
+    return profile_of(run.program, run.timing, shape, gpu.machine.config, gpu.machine.intervals())
+
+
+def test_a_wait_is_put_down_to_the_load_that_is_waited_for(two_arms):
+    """Not to the one that waits, and not to what that load itself waited for; a move waits for a load that writes its register."""
+    ledger = Ledger(two_arms)
+    put_blame(ledger)
+    blamed = {pc for (cause, pc), cycles in ledger.cycles.items() if cause == "long_scoreboard" and cycles}
+    loads = [row for row in two_arms.rows if row.text.startswith("ld.global")]
+    waits = {row.text.split()[0]: row.stalls["long_scoreboard"] for row in two_arms.rows if "long_scoreboard" in row.stalls}
+    assert list(waits) == ["mov.u32", "add.u32", "st.global.u32"]
+    assert blamed == {load.pc for load in loads}
+    assert [ledger.cycles["long_scoreboard", load.pc] for load in loads] == list(waits.values())
+
+
+def test_a_kernel_in_ptx_is_explained_without_lines_of_cuda(two_arms):
+    told = advice(two_arms)
+    assert told[0].rule in ("few-warps", "global-load-latency", "instruction-fetch")
+    assert all(line == 0 or file for given in told for file, line in given.lines)
+
+
+def test_cycles_put_down_to_instructions_stay_the_same_in_all():
+    for name in ALL:
+        profile = getattr(kernels, name)(CAPS)
+        ledger = Ledger(profile)
+        before = sum(ledger.cycles.values())
+        put_blame(ledger)
+        assert before == pytest.approx(profile.scheduler_cycles)
+        assert sum(ledger.cycles.values()) == pytest.approx(before)
+
+
+@pytest.mark.parametrize(
+    ("machine", "changes"),
+    [("dyncta-30core", {}), ("loads-c2050", {}), ("v100", {"core__cores": 8}), ("gtx480", {}),
+     ("h200", {"core__cores": 4, "core__detail": 1}),
+     ("h200", {"core__cores": 4, "network__kind": "ideal"})],
+)  # fmt: skip
+def test_a_transpose_is_uncoalesced_on_any_machine(machine, changes):
+    n = 256
+    arguments = [kernels.zeros(n * n), kernels.zeros(n * n), n]
+    profile = kernels.profile(machine, kernels.TRANSPOSE, (n // 32, n // 8), (32, 8), arguments, **changes)
+    first(profile, "uncoalesced")
+
+
+def test_without_intervals_nothing_is_said_of_a_tail():
+    profile = replace(kernels.tail(H200), intervals={})
+    assert "tail" not in {given.rule for given in findings(profile)}

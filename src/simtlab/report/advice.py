@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from simtlab.report.profile import LaunchProfile
 from simtlab.report.rules import core, grid, lanes, memory
@@ -50,7 +50,13 @@ def advice(profile: LaunchProfile) -> list[Advice]:
     if not profile.instructions:
         return []
     told = [given for given in findings(profile) if given.weight >= WORTH_SAYING]
-    return told[:MOST] or [nothing_stands_out(profile)]
+    return said_once(told[:MOST], memory.resident(profile)) or [nothing_stands_out(profile)]
+
+
+def said_once(told: list[Advice], repeated: str) -> list[Advice]:
+    """The same, with what several of them say left to the first."""
+    having = [given for given in told if repeated in given.sentence][1:]
+    return [replace(given, sentence=given.sentence.replace(f"{repeated} ", "")) if given in having else given for given in told]
 
 
 def nothing_stands_out(profile: LaunchProfile) -> Advice:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from simtlab.machine.config import PHYSICAL_UNITS
 from simtlab.report.profile import InstructionProfile, LaunchProfile
-from simtlab.report.rules.grid import idle_cores, waves
+from simtlab.report.rules.grid import waves
 from simtlab.report.rules.ledger import NOWHERE, QUEUE, SPECIAL, Ledger
 from simtlab.report.rules.memory import BUSY, resident
 from simtlab.report.rules.words import Finding, by_line, named, percent, share_of_line, waits
@@ -115,7 +115,7 @@ def few_warps(ledger: Ledger) -> Finding | None:
     profile = ledger.profile
     cycles = ledger.take_all(["empty"])
     head = f"A scheduler has no warp at all in {percent(cycles / ledger.total)} of its cycles"
-    if idle_cores(profile) > cycles / 2:
+    if ledger.idle > cycles / 2:
         sentence = (
             f"{head}, mostly on cores that have no CTA yet or no more: {profile.ctas} CTAs are {waves(profile):.2f} waves of "
             f"{profile.machine.core.cores * profile.ctas_per_core}. More and smaller CTAs would spread the work."
@@ -170,8 +170,8 @@ def fetch(ledger: Ledger) -> Finding | None:
     cold = -(-code // machine.l1i.line_bytes) * min(machine.core.cores, profile.ctas * profile.launches)
     share, lines = share_of_line(profile, taken)
     head = (
-        f"Warps have no instruction in {percent(cycles / ledger.total)} of scheduler cycles: {misses:,} lines of instructions were "
-        f"fetched from the L2"
+        f"Warps have no instruction in {percent(cycles / ledger.total)} of scheduler cycles: {misses:,} "
+        f"line{'s' * (misses != 1)} of instructions came from the L2"
     )
     if code > machine.l1i.bytes and misses > 2 * cold:
         why = (
@@ -194,13 +194,18 @@ def constants(ledger: Ledger) -> Finding | None:
     if not taken or not loads:
         return None
     share, lines = share_of_line(profile, taken)
-    looked = max(1, counters["l1c_hits"] + counters["l1c_misses"])
+    looked, cache = max(1, counters["l1c_hits"] + counters["l1c_misses"]), profile.machine.l1c.bytes
     each = sum(row.accesses for row in loads) / sum(row.issued for row in loads)
+    if each > 1:
+        what = "Lanes that read different lines take turns: let a warp read one constant, or use global memory."
+    elif counters["l1c_misses"] * profile.machine.l1c.line_bytes > profile.machine.core.cores * profile.machine.l1c.bytes:
+        what = "They do not fit: read fewer of them, or through shared memory."
+    else:
+        what = "Each core reads them for the first time, and the kernel is too short to make up for that."
     sentence = (
         f"Constants take {percent(sum(taken.values()) / ledger.total)} of scheduler cycles{'; ' + share if share else ''}. A load "
-        f"touches {each:.1f} lines, one after the other, and {percent(counters['l1c_misses'] / looked)} of {looked:,} accesses "
-        f"miss in the constant cache of {profile.machine.l1c.bytes:,} bytes. Let the lanes of a warp read the same constant, or "
-        "use global memory."
+        f"touches {each:.1f} lines, and {percent(counters['l1c_misses'] / looked)} of {looked:,} accesses miss in the constant "
+        f"cache of {cache:,} bytes. {what}"
     )
     return Finding("constant-misses", sentence, lines, sum(taken.values()))
 

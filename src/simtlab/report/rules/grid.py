@@ -28,20 +28,15 @@ def waves(profile: LaunchProfile) -> float:
     return profile.ctas / (profile.machine.core.cores * profile.ctas_per_core)
 
 
-def idle_cores(profile: LaunchProfile) -> int:
-    """Scheduler cycles of cores that have no CTA."""
-    core_cycles = profile.machine.core.cores * profile.cycles - profile.counters["core_used_cycles"]
-    return max(0, core_cycles) * profile.machine.issue.schedulers
-
-
 def small_grid(ledger: Ledger) -> Finding | None:
     """Fewer CTAs than cores: some cores have nothing to do from beginning to end."""
     profile = ledger.profile
     cores = profile.machine.core.cores
     if profile.ctas >= cores:
         return None
-    cycles = min(idle_cores(profile), ledger.left(["empty"]))
+    cycles = min(ledger.idle, ledger.left(["empty"]))
     ledger.take_share("empty", cycles)
+    ledger.idle = 0.0
     sentence = (
         f"{cores - profile.ctas} of {cores} cores never get a CTA: the grid has {profile.ctas} of {profile.threads} threads. Cores "
         f"without one are {percent(cycles / ledger.total)} of scheduler cycles. Divide the work into more CTAs."
@@ -57,6 +52,7 @@ def tail_effect(ledger: Ledger) -> Finding | None:
         return None
     for cause, cycles in tail.by_cause.items():
         ledger.take_share(cause, cycles)
+    ledger.idle = max(0.0, ledger.idle - tail.by_cause["empty"])
     slots = profile.machine.core.cores * profile.ctas_per_core
     last = profile.ctas % slots
     head = f"For the last {percent(tail.cycles / profile.cycles)} of its time the kernel has less than half of its CTAs left to run"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simtlab.report.profile import InstructionProfile, LaunchProfile
 from simtlab.report.rules.ledger import QUEUE, SPECIAL, Ledger
-from simtlab.report.rules.words import Finding, by_line, named, percent, worst
+from simtlab.report.rules.words import Finding, by_line, listed, named, percent, worst
 
 RUNNING = (
     "issued", "math_pipe_throttle", "dispatch", "wait", "short_scoreboard", "long_scoreboard", QUEUE, SPECIAL, "branch_resolving",
@@ -51,7 +51,7 @@ def divergence(ledger: Ledger) -> Finding | None:
     lanes = sum(active[row.pc] * row.issued for row in here) / sum(row.issued for row in here)
     branch = branch_before(profile, worst(profile, taken), active)
     sentence = (
-        f"Warps diverge: {' and '.join(named(profile, place) for place in most)} run{'s' * (len(most) == 1)} with {lanes:.1f} of "
+        f"Warps diverge: {listed(profile, most)} run{'s' * (len(most) == 1)} with {lanes:.1f} of "
         f"{width:.0f} lanes (the whole kernel with {profile.lanes_in_use:.1f})"
         + (f", after the branch of {named(profile, (branch.file, branch.line))}" if branch else "")
         + f"; the idle lanes are {percent(together / ledger.total)} of scheduler cycles. Give the threads of a warp equal work: "

@@ -3,6 +3,7 @@ explained twice."""
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 
@@ -22,6 +23,8 @@ class Ledger:
     def __init__(self, profile: LaunchProfile) -> None:
         self.profile = profile
         self.total = max(1, profile.scheduler_cycles)
+        core_cycles = profile.machine.core.cores * profile.cycles - profile.counters["core_used_cycles"]
+        self.idle = float(max(0, core_cycles) * profile.machine.issue.schedulers)  # of `empty`, on cores that have no CTA
         self.cycles: dict[tuple[str, int], float] = defaultdict(float)
         for row in profile.rows:
             for cause, count in row.stalls.items():
@@ -121,9 +124,20 @@ def put_blame(ledger: Ledger) -> None:
 
 
 def loads_of(profile: LaunchProfile, row: InstructionProfile, memories: tuple[str, ...]) -> dict[int, float]:
-    """The loads from such memories whose results an instruction reads, with their shares of the blame: by how much they fetch."""
-    found = [profile.rows[pc] for pc in row.waits_on if profile.rows[pc].memory in memories and profile.rows[pc].issued]
+    """The loads from such memories that an instruction waits for, with their shares of the blame: by how much they fetch. It reads
+    their results, or writes the register that one of them is still to write."""
+    found = [load for load in (profile.rows[pc] for pc in row.waits_on) if load.memory in memories and load.issued]
+    if not found:
+        written = set(registers_written(row))
+        loads = [load for load in profile.rows if load.is_load and load.memory in memories and load.issued and load.pc != row.pc]
+        found = [load for load in loads if written & set(registers_written(load))]
     return {load.pc: load.passes + load.accesses - load.l1_hits + 1.0 for load in found}
+
+
+def registers_written(row: InstructionProfile) -> list[str]:
+    """Of an instruction, as PTX has it: what stands before the address of a load, else its first operand."""
+    text = row.text.split(" ", 1)[-1] if row.text.startswith("@") else row.text
+    return re.findall(r"%[a-z]+\d+", text.split("[")[0] if row.is_load else text.split(",")[0])
 
 
 def put_down_held_back(ledger: Ledger, holders: Mapping[int, float]) -> None:

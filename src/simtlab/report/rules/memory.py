@@ -17,13 +17,13 @@ from simtlab.report.rules.access import (
     passes,
     sectors,
 )
-from simtlab.report.rules.grid import idle_cores, waves
+from simtlab.report.rules.grid import waves
 from simtlab.report.rules.ledger import QUEUE, REJECTIONS, Ledger, unit_hold
 from simtlab.report.rules.words import (
     Finding,
     by_line,
     instruction_named,
-    named,
+    listed,
     percent,
     place_of,
     share_of_line,
@@ -113,7 +113,7 @@ def uncoalesced(ledger: Ledger) -> Finding | None:
     sentence = (
         f"The {what} of {instruction_named(profile, row)} is not coalesced: it touches {sectors(row):.1f} {of} a request where "
         f"{least} would do ({lanes:.0f} lanes of {bytes_} bytes)"
-        + (f"; likewise {' and '.join(named(profile, place) for place in others)}" if others else "")
+        + (f"; likewise {listed(profile, others)}" if others else "")
         + f"; the {of} too many are {percent(together / ledger.total)} of scheduler cycles. Let neighbouring threads touch "
         f"neighbouring addresses, or go through shared memory, so that a warp {do} whole {of}."
     )
@@ -139,7 +139,7 @@ def bank_conflicts(ledger: Ledger) -> Finding | None:
     sentence = (
         f"Shared memory has bank conflicts: an access of {instruction_named(profile, row)} takes {passes(row):.1f} passes where "
         f"{math.ceil(least_passes(row, machine))} would do"
-        + (f"; likewise {' and '.join(named(profile, place) for place in others)}" if others else "")
+        + (f"; likewise {listed(profile, others)}" if others else "")
         + f"; the passes too many are {percent(together / ledger.total)} of scheduler "
         "cycles. Let the lanes of a warp touch different banks: neighbouring words, or rows padded by a word."
     )
@@ -217,7 +217,7 @@ def load_latency(ledger: Ledger) -> Finding | None:
     waited = sum(taken.values())
     empty = 0.0
     if waited >= 0.5 * ledger_waits(ledger, waited):
-        empty = max(0.0, ledger.left(["empty"]) - idle_cores(profile))
+        empty = max(0.0, ledger.left(["empty"]) - ledger.idle)
         ledger.take_share("empty", empty)
     share, lines = share_of_line(profile, taken)
     loads = {profile.rows[pc].memory for pc in taken}

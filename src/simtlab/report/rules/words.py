@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from simtlab.report.profile import InstructionProfile, LaunchProfile
@@ -42,6 +42,16 @@ def named(profile: LaunchProfile, place: Place) -> str:
     """`line 27`, with its file where the kernel has several."""
     files = {row.file for row in profile.rows if row.line}
     return f"line {place[1]}" if len(files) < 2 else f"{place[0].split('/')[-1]}:{place[1]}"
+
+
+def listed(profile: LaunchProfile, places: Iterable[Place]) -> str:
+    """`lines 16, 17 and 20`, in their order."""
+    names = [named(profile, place) for place in sorted(places)]
+    if len(names) < 2:
+        return "".join(names)
+    if names[0].startswith("line "):
+        names = [f"lines {names[0][5:]}", *(name.removeprefix("line ") for name in names[1:])]
+    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def instruction_named(profile: LaunchProfile, row: InstructionProfile) -> str:
