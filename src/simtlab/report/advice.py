@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from simtlab.report.profile import LaunchProfile
 from simtlab.report.rules import core, grid, lanes, memory
@@ -35,28 +35,33 @@ class Advice:
     weight: float  # the share of scheduler cycles that it explains
 
 
-def findings(profile: LaunchProfile) -> list[Advice]:
+def findings(profile: LaunchProfile) -> list[Finding]:
     """What every rule has to say, the most important first. No cycle is explained twice."""
     ledger = Ledger(profile)
     found = [finding for rule in OF_GRID if (finding := rule(ledger)) is not None]
     put_blame(ledger)
     found += [finding for rule in RULES if (finding := rule(ledger)) is not None] + core.simple(ledger)
-    told = [Advice(finding.rule, finding.sentence, finding.lines, finding.cycles / ledger.total) for finding in found]
-    return sorted(told, key=lambda advice: -advice.weight)
+    return sorted(found, key=lambda finding: -finding.cycles)
 
 
 def advice(profile: LaunchProfile) -> list[Advice]:
     """The two or three sentences that matter, the most important first; where nothing stands out, one that says what limits."""
     if not profile.instructions:
         return []
-    told = [given for given in findings(profile) if given.weight >= WORTH_SAYING]
-    return said_once(told[:MOST], memory.resident(profile)) or [nothing_stands_out(profile)]
+    told: list[Advice] = []
+    for finding in findings(profile)[:MOST]:
+        weight = finding.cycles / profile.scheduler_cycles
+        if weight >= WORTH_SAYING:
+            told.append(Advice(finding.rule, after(told, finding, memory.resident(profile)), finding.lines, weight))
+    return told or [nothing_stands_out(profile)]
 
 
-def said_once(told: list[Advice], repeated: str) -> list[Advice]:
-    """The same, with what several of them say left to the first."""
-    having = [given for given in told if repeated in given.sentence][1:]
-    return [replace(given, sentence=given.sentence.replace(f"{repeated} ", "")) if given in having else given for given in told]
+def after(told: Sequence[Advice], finding: Finding, warps: str) -> str:
+    """A sentence behind others: how many warps are resident is said once, and it tells if it is about what those have left."""
+    sentence = finding.sentence
+    if any(warps in earlier.sentence for earlier in told):
+        sentence = sentence.replace(f"{warps} ", "")
+    return f"Apart from that, {sentence[0].lower()}{sentence[1:]}" if told and finding.is_rest else sentence
 
 
 def nothing_stands_out(profile: LaunchProfile) -> Advice:

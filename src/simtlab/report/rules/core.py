@@ -59,7 +59,8 @@ def pipes(ledger: Ledger) -> Finding | None:
         + f". The {UNIT_NAMES[unit]} units are busy for {percent(used)} of the time: warps want them at the same moments. Mixing "
         "instructions of other units in between would spread that."
     )
-    return Finding("pipe-throttle", sentence, lines, sum(taken.values()))
+    cycles = sum(taken.values())
+    return Finding("pipe-throttle", sentence, lines, cycles, ledger.is_rest(cycles, *PIPES))
 
 
 def busiest_unit(profile: LaunchProfile) -> tuple[str, float]:
@@ -92,7 +93,8 @@ def shared_latency(ledger: Ledger) -> Finding | None:
         f"{waits(profile, sum(taken.values()))} for loads from shared memory, without bank "
         f"conflicts{'; ' + share if share else ''}. {resident(profile)} Load several values before the first is used."
     )
-    return Finding("shared-load-latency", sentence, lines, sum(taken.values()))
+    cycles = sum(taken.values())
+    return Finding("shared-load-latency", sentence, lines, cycles, ledger.is_rest(cycles, "short_scoreboard"))
 
 
 def arithmetic_latency(ledger: Ledger) -> Finding | None:
@@ -107,7 +109,7 @@ def arithmetic_latency(ledger: Ledger) -> Finding | None:
         f"{waits(profile, waited)} for results of arithmetic{'; ' + share if share else ''}. {resident(profile)} More warps, or "
         "several independent chains in each thread, would hide it."
     )
-    return Finding("arithmetic-latency", sentence, lines, waited)
+    return Finding("arithmetic-latency", sentence, lines, waited, ledger.is_rest(waited, "wait"))
 
 
 def few_warps(ledger: Ledger) -> Finding | None:
@@ -120,13 +122,13 @@ def few_warps(ledger: Ledger) -> Finding | None:
             f"{head}, mostly on cores that have no CTA yet or no more: {profile.ctas} CTAs are {waves(profile):.2f} waves of "
             f"{profile.machine.core.cores * profile.ctas_per_core}. More and smaller CTAs would spread the work."
         )
-        return Finding("idle-cores", sentence, (), cycles)
+        return Finding("idle-cores", sentence, (), cycles, ledger.is_rest(cycles, "empty"))
     sentence = (
         f"{head}. {resident(profile)} A CTA has {profile.warps} warp{'s' * (profile.warps > 1)}, a core "
         f"{profile.machine.issue.schedulers} scheduler{'s' * (profile.machine.issue.schedulers > 1)}. Larger or more CTAs would "
         "give them work."
     )
-    return Finding("few-warps", sentence, (), cycles)
+    return Finding("few-warps", sentence, (), cycles, ledger.is_rest(cycles, "empty"))
 
 
 def barrier(ledger: Ledger) -> Finding | None:
@@ -170,8 +172,8 @@ def fetch(ledger: Ledger) -> Finding | None:
     cold = -(-code // machine.l1i.line_bytes) * min(machine.core.cores, profile.ctas * profile.launches)
     share, lines = share_of_line(profile, taken)
     head = (
-        f"Warps have no instruction in {percent(cycles / ledger.total)} of scheduler cycles: {misses:,} "
-        f"line{'s' * (misses != 1)} of instructions came from the L2"
+        f"Warps have no instruction in {percent(cycles / ledger.total)} of scheduler cycles{' (' + share + ')' if share else ''}: "
+        f"{misses:,} line{'s' * (misses != 1)} of instructions came from the L2"
     )
     if code > machine.l1i.bytes and misses > 2 * cold:
         why = (
@@ -181,7 +183,7 @@ def fetch(ledger: Ledger) -> Finding | None:
         why = f"each core reads its code for the first time, and {profile.cycles:,} cycles are too few to make up for that"
     else:
         why = "most fetches hit, but each takes its time. Longer pieces of code without branches would help"
-    return Finding("instruction-fetch", f"{head}{', ' + share if share else ''}; {why}.", lines, cycles)
+    return Finding("instruction-fetch", f"{head}; {why}.", lines, cycles, ledger.is_rest(cycles, "no_instruction"))
 
 
 def constants(ledger: Ledger) -> Finding | None:

@@ -49,6 +49,10 @@ class Ledger:
                 self.cycles[cause, pc] -= share * count
         return dict(taken)
 
+    def is_rest(self, cycles: float, *causes: str) -> bool:
+        """Whether so many cycles are clearly fewer than the launch has of these causes: other rules have taken some."""
+        return cycles < 0.9 * sum(self.profile.stalls[cause] for cause in causes)
+
     def take_all(self, causes: Iterable[str]) -> float:
         """Take all cycles of these causes, wherever they are."""
         causes = tuple(causes)

@@ -186,6 +186,7 @@ def full_unit(ledger: Ledger) -> Finding | None:
         return None
     share, lines = share_of_line(profile, taken)
     cycles, core_cycles = sum(taken.values()), profile.machine.core.cores * profile.cycles
+    is_rest = ledger.is_rest(cycles, "lg_throttle", "mio_throttle")
     rejected = {name: counters[name] for name in REJECTIONS}
     why = max(rejected, key=lambda name: rejected[name])
     where = f" ({share})" if share else ""
@@ -193,7 +194,7 @@ def full_unit(ledger: Ledger) -> Finding | None:
     if sum(rejected.values()) <= counters["busy_ldst"]:
         reason = f"it makes an access or a pass in {percent(counters['busy_ldst'] / core_cycles)} of core cycles"
         what = "Wider accesses, or values kept in registers, need fewer of them."
-        return Finding("load-store-unit", f"{head}: {reason}. {what}", lines, cycles)
+        return Finding("load-store-unit", f"{head}: {reason}. {what}", lines, cycles, is_rest)
     names = {
         "l1_fail_tag": "every way of the set waits for its data",
         "l1_fail_mshr": f"none of the {profile.machine.l1d.mshr_entries} MSHRs of the L1 is free",
@@ -205,7 +206,7 @@ def full_unit(ledger: Ledger) -> Finding | None:
         f"{names[why]}{' (' + trip + ')' if trip else ''}. More warps would not help; fewer misses would: reuse in the L1, in "
         "shared memory or in registers."
     )
-    return Finding("l1-misses-in-flight", sentence, lines, cycles)
+    return Finding("l1-misses-in-flight", sentence, lines, cycles, is_rest)
 
 
 def load_latency(ledger: Ledger) -> Finding | None:
@@ -233,7 +234,7 @@ def load_latency(ledger: Ledger) -> Finding | None:
         )
         + f" {remedy(profile)}"
     )
-    return Finding("global-load-latency", sentence, lines, waited + empty)
+    return Finding("global-load-latency", sentence, lines, waited + empty, ledger.is_rest(waited, "long_scoreboard"))
 
 
 def ledger_waits(ledger: Ledger, waited: float) -> float:

@@ -19,6 +19,7 @@ class Finding:
     sentence: str
     lines: tuple[Place, ...]
     cycles: float
+    is_rest: bool = False  # other rules have explained a part of what its sentence is about before
 
 
 def percent(share: float) -> str:
