@@ -190,6 +190,26 @@ def tail(machine: str) -> LaunchProfile:
 
 
 @cache
+def narrow_network(machine: str) -> LaunchProfile:
+    """A triad with all of the DRAM behind a network of 8 bytes a flit."""
+    changes = {"core__cores": 8, "network__flit_bytes": 8}
+    return profile(machine, TRIAD, 128, 256, [zeros(1 << 17), zeros(1 << 17), zeros(1 << 17)], **changes)
+
+
+@cache
+def chain(machine: str) -> LaunchProfile:
+    """A warp a scheduler: one CTA of four warps on each core."""
+    text = CHAIN.replace("12000", "128").replace("y = y * a + 1; z = z * a + 1; w = w * a + 1;", "")
+    return profile(machine, text, 8, 128, [zeros(8 * 128), 1.5, 1000], core__cores=8)
+
+
+@cache
+def lone_warps(machine: str) -> LaunchProfile:
+    """A warp a core."""
+    return profile(machine, CHAIN, 8, 32, [zeros(8 * 32), 1.5, 1000], core__cores=8)
+
+
+@cache
 def barrier(machine: str) -> LaunchProfile:
     ctas = 64 if machine == "h200" else 24
     return profile(machine, BARRIER, ctas, 256, [zeros(ctas * 256), 1.5, 300], **FEW[machine])

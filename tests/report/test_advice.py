@@ -293,6 +293,71 @@ def test_misses_that_find_no_mshr_are_told():
     assert trip == round(profile.counters["round_trip_cycles"] / profile.counters["round_trips"])
 
 
+def test_a_network_that_is_full_is_told():
+    profile = kernels.narrow_network(H200)
+    (used,) = numbers(
+        r"bandwidth of the network \w+ the L2, which is in use for (\d+)% of the time", first(profile, "l2-bandwidth")
+    )
+    assert used == round(100 * max(profile.utilisation[part] for part in ("request_network", "reply_network"))) >= 60
+
+
+def test_a_chain_of_dependent_instructions_waits_for_arithmetic():
+    profile = kernels.chain(H200)
+    waited, between, line, warps = numbers(
+        r"waits ([\d.]+) of ([\d.]+) cycles .* of that is line (\d+)\. ([\d.]+) of 64 warps", first(profile, "arithmetic-latency")
+    )
+    assert between == pytest.approx(profile.cycles_between_instructions, abs=0.05)
+    assert waited == pytest.approx(between * share(profile, "wait") / (100 - share(profile, "empty")), abs=0.1)
+    assert line == line_of(kernels.CHAIN, "x * a")
+    assert warps == pytest.approx(4, abs=0.1)
+
+
+def test_a_warp_a_core_leaves_schedulers_without_one():
+    profile = kernels.lone_warps(H200)
+    cycles, warps, schedulers = numbers(
+        r"in (\d+)% of its cycles.* has (\d+) warp, a core (\d+) schedulers", first(profile, "few-warps")
+    )
+    assert (cycles, warps, schedulers) == (round(share(profile, "empty")), 1, 4)
+    assert cycles >= 75
+
+
+def made_up(machine, stalls, **counters):
+    """The profile of the multiply-adds, as if its cycles had gone elsewhere; those of a cause are put down to the first instruction."""
+    profile = kernels.fma(machine)
+    rows = [replace(row, stalls=stalls if row.pc == 0 else {}) for row in profile.rows]
+    everywhere = dict.fromkeys(profile.stalls, 0) | stalls | {"issued": 1000 - sum(stalls.values())}
+    return replace(profile, stalls=everywhere, rows=rows, intervals={}, counters={**profile.counters, **counters})
+
+
+@pytest.mark.parametrize(
+    ("cause", "rule"),
+    [("membar", "fences"), ("branch_resolving", "branches"), ("drain", "store-drain"), ("tex_throttle", "texture-unit"),
+     ("replay", "replays"), ("held_back", "held-back"), ("math_pipe_throttle", "compute-bound"), ("empty", "few-warps")],
+)  # fmt: skip
+def test_a_cause_that_takes_most_cycles_comes_first_with_its_share(cause, rule):
+    given = first(made_up(CAPS, {cause: 700}), rule)
+    assert "70% of" in given.sentence
+
+
+def test_pipes_that_are_taken_are_told_where_most_cycles_are_something_else():
+    given = [given for given in advice(made_up(H200, {"math_pipe_throttle": 150, "barrier": 500})) if given.rule == "pipe-throttle"]
+    assert numbers(r"collectors taken in (\d+)% of", given[0]) == [15]
+
+
+def test_a_load_store_unit_that_works_all_the_time_is_told():
+    profile = made_up(H200, {"lg_throttle": 700}, l1_fail_mshr=0, l1_fail_tag=0, l1_fail_network=0)
+    given = first(profile, "load-store-unit")
+    cycles, works = numbers(r"in (\d+)% of scheduler cycles .* a pass in ([\d.]+)% of core cycles", given)
+    assert cycles == 70
+    assert works == pytest.approx(100 * profile.counters["busy_ldst"] / (8 * profile.cycles), abs=0.05)
+
+
+def test_cores_that_run_out_of_ctas_are_told():
+    profile = kernels.fma(H200)
+    given = first(made_up(H200, {"empty": 600}, core_used_cycles=2 * profile.cycles), "idle-cores")
+    assert numbers(r"in (\d+)% of its cycles, .*: (\d+) CTAs are ([\d.]+) waves of (\d+)", given) == [60, 64, 1, 64]
+
+
 ALL = ["transpose", "strided", "reduction", "rows", "spmv", "chase", "triad", "fma", "tail", "barrier", "histogram",
        "shared_histogram", "local", "roots", "shared_chase", "fences", "small_grid", "part_filled"]  # fmt: skip
 
