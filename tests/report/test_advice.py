@@ -322,7 +322,7 @@ def test_a_warp_a_core_leaves_schedulers_without_one():
 
 
 def made_up(machine, stalls, **counters):
-    """The profile of the multiply-adds, as if its cycles had gone elsewhere; those of a cause are put down to the first instruction."""
+    """The profile of the multiply-adds, as if its cycles had gone elsewhere, waits to the first instruction."""
     profile = kernels.fma(machine)
     rows = [replace(row, stalls=stalls if row.pc == 0 else {}) for row in profile.rows]
     everywhere = dict.fromkeys(profile.stalls, 0) | stalls | {"issued": 1000 - sum(stalls.values())}
