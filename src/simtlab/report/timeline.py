@@ -1,0 +1,84 @@
+"""A launch over its time: what the intervals of the machine say, as linked charts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from simtlab.report.chart_style import BLUE, GREEN, ORANGE, PURPLE, VERMILION, new_figure
+from simtlab.report.figures import dram_bytes
+from simtlab.report.profile import CAUSES, LaunchProfile
+
+
+def ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
+    """NaN where nothing was counted."""
+    return np.divide(above, below, out=np.full(len(above), np.nan), where=below != 0)
+
+
+def series(profile: LaunchProfile) -> dict[str, np.ndarray]:
+    """A column for each curve, a row for each interval. The length of an interval is what its scheduler cycles say: the first may
+    have begun before the launch."""
+    got: Mapping[str, Any] = profile.intervals
+    machine = profile.machine
+    if not len(got.get("cycle", ())):
+        return {}
+    slots = machine.core.cores * machine.issue.schedulers
+    length = sum(got[f"stall_{cause}"] for cause in CAUSES) / slots
+    used = got["core_used_cycles"]
+    return {
+        "cycle": got["cycle"],
+        "length": length,
+        "ipc": ratio(got["instructions"], length),
+        "resident_warps": ratio(got["occupied_warp_cycles"], used),
+        "resident_ctas": ratio(got["resident_cta_cycles"], used),
+        "l1_hit_rate": 100 * ratio(got["l1_hits"], got["l1_hits"] + got["l1_hits_reserved"] + got["l1_misses"]),
+        "l2_hit_rate": 100 * ratio(got["l2_hits"], got["l2_hits"] + got["l2_hits_reserved"] + got["l2_misses"]),
+        "dram_gb_s": ratio(dram_bytes(machine, got), length) * machine.clocks.core_mhz * 1e6 / 1e9,
+    }
+
+
+CURVES = [
+    ("IPC, chip", [("ipc", "IPC", BLUE)]),
+    ("per core with work", [("resident_warps", "resident warps", VERMILION), ("resident_ctas", "resident CTAs", BLUE)]),
+    ("hit rate, %", [("l1_hit_rate", "L1", ORANGE), ("l2_hit_rate", "L2", PURPLE)]),
+    ("DRAM, GB/s", [("dram_gb_s", "DRAM bandwidth in use", GREEN)]),
+]
+LABELS = {"cycle": "Last cycle", "length": "Cycles", "ipc": "IPC", "resident_warps": "Warps", "resident_ctas": "CTAs",
+          "l1_hit_rate": "L1 hits, %", "l2_hit_rate": "L2 hits, %", "dram_gb_s": "DRAM, GB/s"}  # fmt: skip
+
+
+def timeline_chart(profile: LaunchProfile) -> Any:
+    """The charts, one above the other; their time axes move together."""
+    from bokeh.layouts import column
+    from bokeh.models import ColumnDataSource, HoverTool, Range1d
+
+    found = {name: values.astype(np.float32) for name, values in series(profile).items()}
+    source = ColumnDataSource({**found, "middle": found["cycle"] - found["length"] / 2})
+    time = Range1d(0, float(profile.cycles), bounds=(0, float(profile.cycles)), name="time")
+    charts = []
+    for title, curves in CURVES:
+        last = title == CURVES[-1][0]
+        chart = new_figure("core cycles since the launch" if last else "", title, 190 if last else 155, x_range=time,
+                           tools="xpan,xbox_zoom,xwheel_zoom,reset", active_drag="xpan", toolbar_location="right")  # fmt: skip
+        chart.y_range.start = 0
+        chart.min_border_left = 62
+        chart.xaxis.formatter.use_scientific = False
+        for name, label, colour in curves:
+            step = chart.step("cycle", name, source=source, mode="before", line_color=colour, line_width=1.6, legend_label=label)
+            chart.scatter("cycle", name, source=source, size=3, color=colour)
+            chart.add_tools(HoverTool(renderers=[step], mode="vline", tooltips=[("up to cycle", "@cycle{0,0}"), (label, f"@{name}{{0.00}}")]))
+        style_legend(chart)
+        charts.append(chart)
+    return column(*charts, sizing_mode="stretch_width")
+
+
+def style_legend(chart: Any) -> None:
+    """A line above the chart, so that it covers no curve."""
+    legend = chart.legend[0]
+    chart.add_layout(legend, "above")
+    legend.orientation = "horizontal"
+    legend.background_fill_alpha, legend.border_line_color = 0, None
+    legend.label_text_font_size = "12px"
+    legend.padding = legend.margin = 2
