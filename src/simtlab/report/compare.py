@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simtlab.machine.counters import COUNTERS
-from simtlab.report.figures import FIGURES
-from simtlab.report.markup import THIN, Markup, element, grouped, join, number_cell, row, scaled, table
+from simtlab.report.figures import COMPONENTS, FIGURES, FULL_NAMES
+from simtlab.report.markup import THIN, Markup, element, grouped, join, number_cell, percent, row, scaled, table
 from simtlab.report.profile import LaunchProfile
 from simtlab.report.stall_words import words_of
 
@@ -36,24 +36,26 @@ def change(now: float | None, before: float | None) -> str:
     if not before:
         return "new"
     part = 100 * (now - before) / before
-    return f"{part:+.1f}{THIN}%" if abs(part) < 1000 else f"× {now / before:.1f}"
+    return f"{part:+.1f}{THIN}%".replace("-", "−") if abs(part) < 1000 else f"× {now / before:.1f}"
 
 
 def compared(name: object, now: float | None, before: float | None, texts: tuple[str, str]) -> Markup:
     kind = None if now is None or before is None or now == before else "up" if now > before else "down"
-    return row(name, number_cell(texts[0]), number_cell(texts[1]), element("td", change(now, before), class_=f"n {kind or ''}".strip()))
+    changed = element("td", change(now, before), class_=f"n {kind or ''}".strip())
+    return row(name, number_cell(texts[0]), number_cell(texts[1]), changed)
 
 
 def compare_part(profile: LaunchProfile, before: LaunchProfile | None, left: Sequence[LaunchProfile] = ()) -> Markup:
     """The tables, or why there are none."""
-    missing = join([element("p", "Launches of the baseline that nothing stands against: ", ", ".join(one.kernel for one in left), ".")]
-                   if left else [])  # fmt: skip
+    names = ", ".join(one.kernel for one in left)
+    missing = element("p", "Launches of the baseline that nothing stands against: ", names, ".") if left else Markup("")
     if before is None:
         return join([element("p", "The baseline has no launch of this kernel in this place."), missing])
     differ = settings_that_differ(profile, before)
     return join([
         missing, element("p", "The configurations of the two machines are the same.") if not differ else "", differ,
-        summary_table(profile, before), stall_table(profile, before), counter_table(profile, before),
+        element("div", summary_table(profile, before), element("div", stall_table(profile, before), parts_table(profile, before)),
+                class_="pair"), counter_table(profile, before),
     ])  # fmt: skip
 
 
@@ -65,13 +67,19 @@ def heads(first: str) -> list[Markup]:
 def summary_table(profile: LaunchProfile, before: LaunchProfile) -> Markup:
     rows = [compared(figure.name, figure.of(profile), figure.of(before), (figure.shown(profile), figure.shown(before)))
             for figure in FIGURES]  # fmt: skip
-    names = [name for name in profile.energy if profile.energy[name] or before.energy.get(name)]
-    rows += [compared(f"Energy: {name.replace('_', ' ')}", profile.energy[name], before.energy.get(name),
-                      (scaled(profile.energy[name], "J"), scaled(before.energy.get(name, 0.0), "J"))) for name in names]  # fmt: skip
-    used, was = profile.utilisation, before.utilisation
-    rows += [compared(f"Utilisation: {part.replace('_', ' ')}", value, was.get(part), (f"{100 * value:.1f} %", f"{100 * was.get(part, 0):.1f} %"))
-             for part, value in used.items()]  # fmt: skip
     return table("Figures compared", heads("Figure"), rows, class_="compare")
+
+
+def parts_table(profile: LaunchProfile, before: LaunchProfile) -> Markup:
+    """How much of the machine was used, and the energy of each component."""
+    was = before.utilisation
+    rows = [compared(f"Used: {FULL_NAMES[part]}", share, was.get(part), (percent(share), percent(was.get(part))))
+            for part, share in profile.utilisation.items() if share or was.get(part)]  # fmt: skip
+    for name, joules in profile.energy.items():
+        spent = before.energy.get(name, 0.0)
+        if joules or spent:
+            rows.append(compared(f"Energy: {COMPONENTS.get(name, name)}", joules, spent, (scaled(joules, "J"), scaled(spent, "J"))))
+    return table("Parts compared", heads("Part"), rows, class_="compare")
 
 
 def stall_table(profile: LaunchProfile, before: LaunchProfile) -> Markup:

@@ -18,6 +18,13 @@ FULL_NAMES = {
     "l2": "L2 slices", "dram_bus": "DRAM bus",
 }  # fmt: skip
 
+COMPONENTS = {
+    "front_end": "front end", "register_file": "register file", "sp": "FP32 units", "int": "integer units", "dp": "FP64 units",
+    "sfu": "special function units", "tensor": "tensor units", "ldst": "load/store units", "shared_memory": "shared memory",
+    "l1_data": "L1", "l1_constant": "constant cache", "texture": "texture", "network": "network", "l2": "L2", "dram": "DRAM",
+    "static": "static", "policies": "policies",
+}  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -105,7 +112,8 @@ FIGURES = [
     Figure("IPC per scheduler", "Over all schedulers of all cores, those without work included.", per_scheduler),
     Figure("Issue slots used", "Scheduler cycles in which an instruction was issued.", issue_slots_used, percent),
     Figure("Lanes in use", "Of 32, mean of the issued instructions.", lambda p: p.lanes_in_use),
-    Figure("Cycles between instructions of a warp", "Mean, from one issue to the next.", lambda p: p.cycles_between_instructions),
+    Figure("Issue interval of a warp", "Core cycles from one of its instructions to the next, mean.",
+           lambda p: p.cycles_between_instructions),
     Figure("CTAs per core that fit", "The smallest of what CTA slots, warps, threads, registers and shared memory allow.",
            lambda p: p.ctas_per_core),
     Figure("Theoretical occupancy", "Warps of the CTAs that fit, of the warps a core can hold.",
@@ -118,9 +126,11 @@ FIGURES = [
     Figure("L2 hit rate", "Of reads; one that merged with a miss in flight is no hit.", lambda p: l2_hit_rate(p.counters), percent),
     Figure("Mean load latency", "Core cycles from issue to result, loads and atomics.",
            lambda p: share(p.counters["load_latency_cycles"], p.counters["loads_finished"])),
-    Figure("Mean round trip beyond L1", "Core cycles from leaving the L1 to the answer.", lambda p: RATIOS["round_trip"].of(p.counters)),
+    Figure("Mean round trip beyond L1", "Core cycles from leaving the L1 to the answer.",
+           lambda p: RATIOS["round_trip"].of(p.counters)),
     Figure("DRAM traffic", "Read and written.", lambda p: dram_bytes(p.machine, p.counters), byte_count),
     Figure("DRAM bandwidth", "Traffic over the time on the machine.", rate(lambda p: dram_bytes(p.machine, p.counters)),
            bytes_a_second),
-    Figure("Energy", "All components, static energy included; a model, see docs/energy.md.", lambda p: sum(p.energy.values()), joules),
+    Figure("Energy", "All components, static energy included; an estimate.",
+           lambda p: sum(p.energy.values()), joules),
 ]  # fmt: skip

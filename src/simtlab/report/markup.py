@@ -64,7 +64,8 @@ def scaled(value: float, unit: str) -> str:
     if not value:
         return f"0{THIN}{unit}"
     factor, prefix = next((pair for pair in PREFIXES if abs(value) >= 0.9995 * pair[0]), PREFIXES[-1])
-    return f"{value / factor:.3g}{THIN}{prefix}{unit}" if abs(value) < 999.5 * factor else f"{value / factor:.0f}{THIN}{prefix}{unit}"
+    digits = f"{value / factor:.3g}" if abs(value) < 999.5 * factor else f"{value / factor:.0f}"
+    return f"{digits}{THIN}{prefix}{unit}"
 
 
 def byte_count(count: float) -> str:

@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from simtlab.machine.counters import COUNTERS
 from simtlab.machine.ratios import RATIOS
 from simtlab.report.figures import dram_bytes, l1_hit_rate, l2_hit_rate, share
 from simtlab.report.markup import Markup, byte_count, element, grouped, join, number_cell, percent, row, table
 from simtlab.report.profile import InstructionProfile, LaunchProfile
 
 TOP, STEP, SMALL = 46, 78, 58  # of the rows of boxes
-KERNEL_X, KIND_X, CACHE_X, NETWORK_X, L2_X = 8, 196, 452, 770, 1010
-KERNEL_W, KIND_W, CACHE_W, NETWORK_W, L2_W = 92, 138, 206, 138, 190
+KERNEL_X, KIND_X, CACHE_X, NETWORK_X, L2_X = 4, 170, 432, 760, 1000
+KERNEL_W, KIND_W, CACHE_W, NETWORK_W, L2_W = 76, 164, 214, 136, 200
+TRIP = ("inject", "request_network", "l2", "dram", "reply_network")
+DRAWN = (
+    "l1_hits", "l1_hits_reserved", "l1_misses", "l1_fail_tag", "l1_fail_mshr", "l1_fail_network", "l1c_misses", "l1t_misses",
+    "l1i_misses", "request_packets", "request_flits", "reply_packets", "reply_flits", "l2_hits", "l2_hits_reserved", "l2_misses",
+    "l2_writes", "l2_atomics", "l2_stalls", "dram_reads", "dram_writes", "dram_read_accesses", "dram_write_accesses",
+    "dram_row_hits", "dram_row_misses", "dram_row_conflicts", "dram_queue_cycles",
+)  # fmt: skip
+UNITS = {counter.name: counter.unit for counter in COUNTERS}
 WIDTH, HEIGHT = L2_X + L2_W + 8, TOP + 7 * STEP
 
 
@@ -31,7 +40,8 @@ def kinds(profile: LaunchProfile) -> list[Kind]:
     count = profile.counters
 
     def of(name: str, unit: str, chosen: Sequence[InstructionProfile]) -> Kind:
-        return Kind(name, sum(row.issued for row in chosen), sum(row.passes if unit == "passes" else row.accesses for row in chosen), unit)
+        made = sum(row.passes if unit == "passes" else row.accesses for row in chosen)
+        return Kind(name, sum(row.issued for row in chosen), made, unit)
 
     through_l1 = [row for row in profile.rows if row.memory in ("global", "local", "generic", "surface")]
     atomic = [row for row in through_l1 if is_atomic(row)]
@@ -92,7 +102,7 @@ def cache_boxes(profile: LaunchProfile) -> list[Box]:
             f"hit rate {percent(l1_hit_rate(count))}", f"hits {short(count['l1_hits'])}",
             f"merged with a miss {short(count['l1_hits_reserved'])}", f"misses {short(count['l1_misses'])}", "rejected, cycles:",
             f"  all ways in flight {short(count['l1_fail_tag'])}", f"  no MSHR free {short(count['l1_fail_mshr'])}",
-            f"  no way out of the core {short(count['l1_fail_network'])}",
+            f"  way out full {short(count['l1_fail_network'])}",
         ]),
         Box("Shared memory", CACHE_X, TOP + 3 * STEP, CACHE_W, SMALL,
             [f"{'–' if a_request is None else f'{a_request:.2f}'} passes an access"]),
@@ -109,10 +119,10 @@ def outer_boxes(profile: LaunchProfile) -> list[Box]:
     rows = count["dram_row_hits"] + count["dram_row_misses"] + count["dram_row_conflicts"]
     return [
         Box("Network", NETWORK_X, TOP, NETWORK_W, 6 * STEP + SMALL, [
-            f"to L2 {percent(used.get('request_network'))}", f"from L2 {percent(used.get('reply_network'))}", "mean cycles:",
+            f"busy to L2 {percent(used.get('request_network'))}", f"busy back {percent(used.get('reply_network'))}", "mean cycles:",
             f"  leave core {per_trip(profile, 'latency_inject_cycles')}",
             f"  to L2 {per_trip(profile, 'latency_request_network_cycles')}",
-            f"  from L2 {per_trip(profile, 'latency_reply_network_cycles')}",
+            f"  back {per_trip(profile, 'latency_reply_network_cycles')}",
         ]),
         Box("L2", L2_X, TOP, L2_W, 2 * STEP + SMALL + 16, [
             f"hit rate of reads {percent(l2_hit_rate(count))}", f"hits {short(count['l2_hits'])}",
@@ -123,7 +133,7 @@ def outer_boxes(profile: LaunchProfile) -> list[Box]:
         Box("DRAM", L2_X, TOP + 4 * STEP, L2_W, 2 * STEP + SMALL, [
             f"bus {percent(used.get('dram_bus'))}", f"read {short(count['dram_reads'])}, written {short(count['dram_writes'])}",
             f"row hits {percent(share(count['dram_row_hits'], rows))}", f"row conflicts {short(count['dram_row_conflicts'])}",
-            f"queueing {'–' if queue is None else f'{queue:.1f}'} DRAM cycles",
+            f"queue {'–' if queue is None else f'{queue:.1f}'} DRAM cycles",
             f"mean cycles {per_trip(profile, 'latency_dram_cycles')}",
         ]),
     ]  # fmt: skip
@@ -141,7 +151,7 @@ def arrow(start: tuple[int, int], end: tuple[int, int], label: str, under: str =
     """A level or upright arrow with its numbers."""
     (x1, y1), (x2, y2) = start, end
     middle = (x1 + x2) // 2
-    line = element("line", x1=x1, y1=y1, x2=x2, y2=y2, marker_end="url(#head)")
+    line = element("line", x1=x1, y1=y1, x2=x2, y2=y2, marker_end="url(#idle-head)" if idle else "url(#head)")
     if x1 == x2:
         side, at = ("end", x1 - 8) if y2 > y1 else ("start", x1 + 8)
         texts = [element("text", label, x=at, y=(y1 + y2) // 2 - 4, text_anchor=side),
@@ -171,9 +181,9 @@ def arrows(profile: LaunchProfile) -> list[Markup]:
                               5: (count["l1t_misses"], "misses"), 6: (count["l1i_misses"], "misses")}.items():  # fmt: skip
         drawn.append(arrow((out, centre(k)), (NETWORK_X - 2, centre(k)), short(number), unit, not number))
     flit, left, right = profile.machine.network.flit_bytes, NETWORK_X + NETWORK_W, L2_X
-    drawn.append(arrow((left, centre(0)), (right - 2, centre(0)), f"{short(count['request_packets'])} req.",
+    drawn.append(arrow((left, centre(0)), (right - 2, centre(0)), f"{short(count['request_packets'])}",
                        byte_count(flit * count["request_flits"]), not count["request_packets"]))  # fmt: skip
-    drawn.append(arrow((right, centre(1)), (left + 2, centre(1)), f"{short(count['reply_packets'])} repl.",
+    drawn.append(arrow((right, centre(1)), (left + 2, centre(1)), f"{short(count['reply_packets'])}",
                        byte_count(flit * count["reply_flits"]), not count["reply_packets"]))  # fmt: skip
     machine = profile.machine
     a_burst = share(dram_bytes(machine, count), count["dram_read_accesses"] + count["dram_write_accesses"]) or 0
@@ -191,17 +201,18 @@ def memory_part(profile: LaunchProfile) -> Markup:
     boxes = [Box("Kernel", KERNEL_X, TOP, KERNEL_W, 6 * STEP + SMALL)]
     boxes += [Box(kind.name, KIND_X, TOP + k * STEP, KIND_W, SMALL) for k, kind in enumerate(found)]
     boxes += [*cache_boxes(profile), *outer_boxes(profile)]
-    marker = Markup('<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
-                    '<path d="M0 0L8 4L0 8z"/></marker></defs>')  # fmt: skip
+    marker = element("defs", *(element(
+        "marker", Markup('<path d="M0 0L8 4L0 8z"/>'), id=name, viewBox="0 0 8 8", refX=7, refY=4, markerWidth=5, markerHeight=5,
+        orient="auto") for name in ("head", "idle-head")))  # fmt: skip
     drawing = element(
         "svg", element("title", f"Memory chart of {profile.kernel}"),
-        element("desc", "From the kernel by kind of access through caches and network to the L2 and DRAM. The table below has the same numbers."),
+        element("desc", "From the kernel through caches and network to L2 and DRAM. The table below has the same numbers."),
         marker, *map(box_svg, boxes), *arrows(profile), role="img", viewBox=f"0 {TOP - 8} {WIDTH} {HEIGHT - TOP}", class_="memory",
     )  # fmt: skip
     note = (
         "Requests are warp instructions; what they make of it are sectors (lines where the L1 has no sectors), passes of shared "
         "memory, or lines. Mean cycles are parts of the round trip of a read or atomic, in core cycles. Writes and atomics are as "
-        "the L2 counts them. Dashed: nothing went there."
+        "the L2 counts them. Between network and L2 are packets and their bytes. Dashed: nothing went there."
     )
     return join([element("p", note, class_="note"), element("div", drawing, class_="scroll", tabindex="0", role="region",
                                                             aria_label="Memory chart"), numbers(profile)])  # fmt: skip
@@ -215,16 +226,11 @@ def numbers(profile: LaunchProfile) -> Markup:
         rows += [row(f"{kind.name}: requests", number_cell(kind.requests), "warp instructions"),
                  row(f"{kind.name}: made", number_cell(kind.made), kind.unit)]  # fmt: skip
     for box in [*cache_boxes(profile), *outer_boxes(profile)]:
-        rows += [row(f"{box.title}: {line.strip()}", "", "") for line in box.lines if "rate" in line or "mean" in line or "queueing" in line]
-    named = {
-        "l1_hits": "accesses", "l1_hits_reserved": "accesses", "l1_misses": "accesses", "l1_fail_tag": "cycles", "l1_fail_mshr": "cycles",
-        "l1_fail_network": "cycles", "request_packets": "packets", "request_flits": "flits", "reply_packets": "packets",
-        "reply_flits": "flits", "l2_hits": "accesses", "l2_hits_reserved": "accesses", "l2_misses": "accesses", "l2_writes": "accesses",
-        "l2_atomics": "accesses", "l2_stalls": "L2 cycles", "dram_reads": "requests", "dram_writes": "requests",
-        "dram_row_hits": "requests", "dram_row_misses": "requests", "dram_row_conflicts": "requests", "dram_queue_cycles": "DRAM cycles",
-    }  # fmt: skip
-    rows += [row(element("code", name), number_cell(count[name]), unit) for name, unit in named.items()]
-    rows += [row(f"Round trip: {part.replace('_', ' ')}", number_cell(per_trip(profile, f"latency_{part}_cycles")), "core cycles, mean")
-             for part in ("inject", "request_network", "l2", "dram", "reply_network")]  # fmt: skip
+        rates = [line.strip() for line in box.lines if "%" in line or "–" in line or "queue" in line or "passes" in line]
+        rows += [row(f"{box.title}: {line}", "", "") for line in rates]
+    rows += [row(element("code", name), number_cell(count[name]), UNITS[name]) for name in DRAWN]
+    for part in TRIP:
+        name = f"Round trip: {part.replace('_', ' ')}"
+        rows.append(row(name, number_cell(per_trip(profile, f"latency_{part}_cycles")), "core cycles, mean"))
     return element("details", element("summary", "The numbers of the chart as a table"),
                    table("Memory traffic", ["What", element("th", "Count", scope="col", class_="n"), "Unit"], rows))  # fmt: skip

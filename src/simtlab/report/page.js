@@ -21,7 +21,7 @@
   }
 
   function paintChart(model, text, soft) {
-    for (const child of model.children || []) paintChart(child, text, soft);
+    for (const child of model.children || []) paintChart([child].flat()[0], text, soft);
     for (const side of ["left", "right", "above", "below", "center"]) {
       for (const part of model[side] || []) {
         if ("major_label_text_color" in part) {
@@ -41,9 +41,17 @@
       const views = await Bokeh.embed.embed_item(charts[place.id], place);
       const found = [...(views.roots ?? views)];
       drawn.set(place.id, found[0].model);
+      if (matchMedia("(pointer: coarse)").matches) leaveToScrolling(found[0].model);
       place.dataset.drawn = "true";
     }
     paint();
+  }
+  // On a touch screen a finger scrolls the page: the buttons move the chart.
+  function leaveToScrolling(model) {
+    for (const child of model.children || []) leaveToScrolling([child].flat()[0]);
+    if (!model.toolbar) return;
+    model.toolbar.visible = false;
+    for (const tool of model.toolbar.tools) if ("active" in tool) tool.active = false;
   }
   function show(number) {
     articles.forEach((article, k) => { article.hidden = k !== number; });
@@ -98,12 +106,12 @@
     }
   });
 
-  // The timeline, without a mouse.
+  // The timeline, without a mouse. A child of the grid is its chart, row and column.
+  const timeRange = (id) => [drawn.get(id)?.children[0]].flat()[0]?.x_range;
   function move(article, how) {
     const place = article.querySelector('[data-chart="timeline"]');
-    const chart = drawn.get(place.id).children[0];
-    if (!chart) return;
-    const range = chart.x_range;
+    const range = timeRange(place.id);
+    if (!range) return;
     const whole = data.launches[articles.indexOf(article)].cycles;
     let { start, end } = range;
     const width = end - start;
@@ -157,7 +165,7 @@
   });
   system.addEventListener("change", paint);
   if (["light", "dark"].includes(remembered())) root.dataset.theme = remembered();
-  window.simtlab = { chart: (id) => drawn.get(id) };
+  window.simtlab = { timeRange };
   paint();
   if (articles.length) show(0);
 })();

@@ -107,16 +107,18 @@ def timeline_part(profile: LaunchProfile, prefix: str) -> Markup:
     """Room for the charts, buttons that move them, and their numbers as a table that the script fills when it is opened."""
     found = series(profile)
     if not found:
-        return element("p", "No interval ended within this launch: run it with shorter intervals (interval_cycles) to see it over time.")
+        return element("p", "No interval ended within this launch: with shorter ones (interval_cycles) it shows over time.")
     note = (
-        f"{len(found['cycle'])} intervals of {grouped(float(max(found['length'])))} core cycles or less; the first may have begun before "
-        "the launch, and the end of the launch may be in an interval of the next one. Drag to move, or choose a zoom in the bar beside a chart."
+        f"{len(found['cycle'])} intervals of {grouped(float(max(found['length'])))} core cycles or less; the first may have begun "
+        "before the launch, and what is left of the launch after the last is not shown. Move and zoom with the buttons, or drag a "
+        "chart."
     )
     buttons = [element("button", text, type="button", data_zoom=how) for how, text in ZOOMS.items()]
     return join([
         element("p", note, class_="note"), element("div", *buttons, class_="zooms", role="group", aria_label="Move the timeline"),
         element("div", id=f"{prefix}-timeline", class_="chart", data_chart="timeline"),
-        element("details", element("summary", "The timeline as a table"), element("div", class_="intervals"), class_="interval-table"),
+        element("details", element("summary", "The timeline as a table"), element("div", class_="intervals"),
+                class_="interval-table"),
     ])  # fmt: skip
 
 

@@ -77,7 +77,8 @@ def roofline_chart(profile: LaunchProfile) -> Any:
         for point in (point for point in drawn if point.level == level):
             data = {"x": [point.intensity], "y": [point.reached], "name": [level]}
             mark = chart.scatter("x", "y", source=data, marker=marker, size=12, color=colour)
-            chart.add_tools(HoverTool(renderers=[mark], tooltips=[("by", "@name"), ("operations a byte", "@x"), ("a second", "@y{0.0a}")]))
+            tips = [("by", "@name"), ("operations a byte", "@x"), ("a second", "@y{0.0a}")]
+            chart.add_tools(HoverTool(renderers=[mark], tooltips=tips))
             chart.add_layout(LabelSet(x="x", y="y", text="name", source=mark.data_source, x_offset=9, y_offset=5,
                                       text_font_size="12px", text_color=colour))  # fmt: skip
             items.append(LegendItem(label=f"this launch by {level} bytes", renderers=[mark]))

@@ -8,15 +8,15 @@ from pathlib import PurePath
 from typing import Any
 
 from simtlab.report.figures import share
-from simtlab.report.markup import Markup, element, grouped, html, join, number_cell, percent
+from simtlab.report.markup import Markup, element, grouped, join, number_cell, percent
 from simtlab.report.profile import CAUSES, InstructionProfile, LaunchProfile
 from simtlab.report.stall_words import words_of
 
 WHOLE_FILE_LINES = 400  # of a longer file only the neighbourhood of lines with instructions is shown
 NEIGHBOURHOOD = 3
 HEAT_STEPS = 10
-SORTABLE = ["Cycles, share", "Issued", "Lanes of 32", "Stall cycles", "Top stall reason", "Sectors per request",
-            "Shared passes per access", "L1 hit rate", "Class"]  # fmt: skip
+SORTABLE = ["Cycles", "Issued", "Lanes of 32", "Stall cycles", "Sectors / request", "Shared passes / access", "L1 hits", "Class",
+            "Top stall reason"]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,9 @@ def source_part(profile: LaunchProfile, prefix: str) -> Markup:
     sector = profile.machine.l1d.sector_bytes
     note = (
         "A line's cycles are those in which its instructions were issued, and those in which a scheduler waited for them; the two "
-        f"tables and their last rows each add up to all scheduler cycles. A sector has {sector} bytes on this machine. Class: D, the "
-        "address of a global load comes from parameters, constants and indices alone; N, it depends on loaded data. "
-        "Headings sort; the first one restores the order of the source. Line numbers lead to the instructions, and back."
+        f"tables and their last rows each add up to all scheduler cycles. A sector has {sector} bytes on this machine. Class of a "
+        "global load: D if its address comes from parameters, constants and indices alone, N if it depends on loaded data. "
+        "Headings sort; the first one restores the order of the source. A line's number leads to its instructions, and back."
     )
     return join([element("p", note, class_="note"), line_table(profile, prefix), instruction_table(profile, prefix)])
 
@@ -89,9 +89,9 @@ def source_part(profile: LaunchProfile, prefix: str) -> Markup:
 def line_table(profile: LaunchProfile, prefix: str) -> Markup:
     """The CUDA lines; those without instructions are context."""
     files, lines = files_of(profile), lines_of(profile)
+    rows: list[Markup] = []
     costs = {place: cost_of(rows) for place, rows in lines.items()}
     hottest = max((cost.cycles for cost in costs.values()), default=0)
-    rows = []
     for k, file in enumerate(files):
         texts = profile.sources.get(file, "").splitlines()
         for line in shown_lines({line for name, line in lines if name == file}, len(texts)):
@@ -120,8 +120,9 @@ def shown_lines(busy: set[int], count: int) -> list[int]:
 
 
 def context_row(label: str, text: str, here: dict[str, Any]) -> Markup:
-    return element("tr", element("th", label, scope="row", class_="n"), element("td"), element("td", element("code", text), class_="code"),
-                   element("td", colspan=str(len(SORTABLE) - 1)), class_="context", **here)  # fmt: skip
+    code = element("td", element("code", text), class_="code")
+    rest = element("td", colspan=str(len(SORTABLE) - 1))
+    return element("tr", element("th", label, scope="row", class_="n"), element("td"), code, rest, class_="context", **here)
 
 
 def instruction_table(profile: LaunchProfile, prefix: str) -> Markup:
@@ -129,7 +130,7 @@ def instruction_table(profile: LaunchProfile, prefix: str) -> Markup:
     files = {file: k for k, file in enumerate(files_of(profile))}
     costs = [cost_of([row]) for row in profile.rows]
     hottest = max((cost.cycles for cost in costs), default=0)
-    rows = []
+    rows: list[Markup] = []
     for row, cost in zip(profile.rows, costs, strict=True):
         place = f"{files[row.file]}-{row.line}" if row.line else "none"
         here = {"id": f"{prefix}-p{row.pc}", "data-line": place, "data-place": len(rows)}
@@ -150,9 +151,10 @@ def cost_row(label: Any, text: str, cost: Cost, whole: tuple[LaunchProfile, int]
         element("td", percent(of_all) if cost.cycles else "", class_=f"n heat h{step}", data_key=cost.cycles),
         element("td", element("code", text), class_="code"),
         number_cell(grouped(cost.issued), cost.issued), mean_cell(cost.lanes, cost.issued),
-        number_cell(grouped(cost.stalled), cost.stalled), reasons_cell(cost),
+        number_cell(grouped(cost.stalled), cost.stalled),
         mean_cell(cost.accesses, cost.requests), mean_cell(cost.passes, cost.shared),
         number_cell("" if hits is None else percent(hits), hits), element("td", cost.load_class, data_key=cost.load_class or None),
+        reasons_cell(cost),
         **here,
     )  # fmt: skip
 
@@ -187,8 +189,8 @@ def framed(title: str, first: str, code: str, rows: list[Markup], profile: Launc
         foot_row("Total", total, (profile.stalls["issued"], total - profile.stalls["issued"]), total,
                  f"{grouped(total)} scheduler cycles"),
     ]  # fmt: skip
-    body = join([element("caption", title), element("thead", element("tr", *heads)), element("tbody", *rows), element("tfoot", *foot)])
-    whole = element("table", body, class_="source sortable", data_table=first.lower())
+    whole = element("table", element("caption", title), element("thead", element("tr", *heads)), element("tbody", *rows),
+                    element("tfoot", *foot), class_="source sortable", data_table=first.lower())  # fmt: skip
     return element("div", whole, class_="scroll tall", tabindex="0", role="region", aria_label=title)
 
 
@@ -199,6 +201,6 @@ def heading(text: str, order: str = "none") -> Markup:
 def foot_row(name: str, cycles: int, parts: tuple[int, int], total: int, said: str) -> Markup:
     issued, stalled = parts
     return element(
-        "tr", element("th", scope="row"), number_cell(percent(cycles / max(total, 1))), element("th", name, scope="row", class_="code"),
-        number_cell(grouped(issued)), element("td"), number_cell(grouped(stalled)), element("td", html(said), colspan="5"),
+        "tr", element("td"), number_cell(percent(cycles / max(total, 1)), cycles), element("th", name, scope="row", class_="code"),
+        number_cell(grouped(issued)), element("td"), number_cell(grouped(stalled)), element("td", said, colspan="5"),
     )  # fmt: skip

@@ -40,7 +40,7 @@ WORDS: dict[Stall, Words] = {
     ),
     Stall.LONG_SCOREBOARD: Words(
         "Long Scoreboard", "Warps waited for data from global, local or texture memory.",
-        "The loads that the stalled instruction reads; hit rates and latency in the memory chart; coalescing; more loads in flight.",
+        "The loads that the stalled instruction reads; hit rates and latency in the memory chart; more loads in flight.",
     ),
     Stall.BARRIER: Words(
         "Barrier", "Warps waited for others of their CTA at a barrier.",
@@ -75,7 +75,7 @@ WORDS: dict[Stall, Words] = {
         "Many uncoalesced stores at the end of a kernel.",
     ),
     Stall.HELD_BACK: Words(
-        "Held back", "Warps were kept from issuing by the scheduling policy or by a throttle of CTAs; no counterpart in Nsight Compute.",
+        "Held back", "Warps were kept from issuing by the scheduling policy or a CTA throttle. Nsight Compute has no such reason.",
         "The policy and its settings: try another warp scheduler to see what it costs.",
     ),
     Stall.TEX_THROTTLE: Words(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from simtlab.report.figures import (
+    COMPONENTS,
     FIGURES,
     FULL_NAMES,
     dram_bytes,
@@ -19,13 +22,6 @@ from simtlab.report.markup import Markup, bar, byte_count, element, grouped, joi
 from simtlab.report.profile import LaunchProfile
 from simtlab.report.roofline import ceilings
 from simtlab.report.what_if import Fit, block_sizes, register_counts, shared_sizes
-
-COMPONENTS = {
-    "front_end": "front end", "register_file": "register file", "sp": "FP32 units", "int": "integer units", "dp": "FP64 units",
-    "sfu": "special function units", "tensor": "tensor units", "ldst": "load/store units", "shared_memory": "shared memory",
-    "l1_data": "L1", "l1_constant": "constant cache", "texture": "texture", "network": "network", "l2": "L2", "dram": "DRAM",
-    "static": "static", "policies": "policies",
-}  # fmt: skip
 
 
 def dimensions(shape: tuple[int, int, int]) -> str:
@@ -45,11 +41,13 @@ def summary(profile: LaunchProfile, prefix: str) -> Markup:
 
 def key_figures(profile: LaunchProfile) -> Markup:
     """Every figure with what it means."""
-    machine, shape = profile.machine, f"{grouped(profile.ctas)} CTAs of {profile.threads} threads"
+    machine = profile.machine
     first = [
-        ("Grid × block", f"{dimensions(profile.grid)} CTAs × {dimensions(profile.block)}", shape),
+        ("Grid", dimensions(profile.grid), f"{grouped(profile.ctas)} CTAs."),
+        ("Block", dimensions(profile.block), f"{profile.threads} threads, {profile.warps} warps a CTA."),
+        ("Occupancy limited by", profile.limited_by, "What keeps one more CTA from fitting in a core."),
         ("Machine", machine.name, f"{machine.core.cores} cores at {machine.clocks.core_mhz:g} MHz, "
-                                  f"{machine.issue.schedulers} scheduler{'s' * (machine.issue.schedulers > 1)} a core"),
+                                  f"{machine.issue.schedulers} scheduler{'s' * (machine.issue.schedulers > 1)} a core."),
     ]  # fmt: skip
     if profile.launches > 1:
         first.append(("Launches", str(profile.launches), "Of this kernel, added up."))
@@ -92,7 +90,8 @@ def roofline_part(profile: LaunchProfile, prefix: str) -> Markup:
     note = (
         f"An operation is one lane's on the FP32 (SP) units; a multiply-add counts once. Reached: {scaled(reached, 'op/s')} of "
         f"{scaled(roofs.operations, 'op/s')}. FP32 arithmetic alone, a multiply-add as two: "
-        f"{scaled((share(flops(profile), profile.seconds) or 0.0), 'FLOP/s')}. Bytes of L2 are the flits of both networks, headers included."
+        f"{scaled((share(flops(profile), profile.seconds) or 0.0), 'FLOP/s')}. Bytes of L2 are the flits of both networks, headers "
+        "included."
     )
     chart = element("div", id=f"{prefix}-roofline", class_="chart", data_chart="roofline") if operations else element(
         "p", "No lane used an FP32 unit: there is no point to draw.")  # fmt: skip
@@ -110,28 +109,28 @@ def occupancy_part(profile: LaunchProfile) -> Markup:
         "with work, on average."
     )
     tables = [
-        fit_table("Threads of a CTA", block_sizes(profile), grouped),
-        fit_table("Registers of a thread", register_counts(profile), grouped),
-        fit_table("Shared memory of a CTA", shared_sizes(profile), byte_count),
+        fit_table("Other block sizes", "Threads", block_sizes(profile), grouped),
+        fit_table("Other register counts of a thread", "Registers", register_counts(profile), grouped),
+        fit_table("Other shared memory of a CTA", "Shared", shared_sizes(profile), byte_count),
     ]
     note = "What would fit if one number changed and the others stayed. It says nothing of the time the kernel would take."
     return element("div", element("h3", "Occupancy"), element("p", said), element("p", note, class_="note"),
                    element("div", *tables, class_="three"))  # fmt: skip
 
 
-def fit_table(title: str, fits: list[Fit], written: object) -> Markup:
+def fit_table(title: str, first: str, fits: list[Fit], written: Callable[[int], str]) -> Markup:
     """One what-if table; the row of the launch as it is stands out."""
     rows = []
     for fit in fits:
-        label = written(fit.value)  # type: ignore[operator]
-        head = element("th", label, element("span", " now", class_="now") if fit.current else "", scope="row", class_="n")
+        now = element("span", " now", class_="now") if fit.current else ""
+        head = element("th", written(fit.value), now, scope="row", class_="n")
         rows.append(row(
-            head, number_cell(fit.ctas), number_cell(fit.warps), number_cell(percent(fit.share)), bar(fit.share), fit.limited_by,
+            head, number_cell(fit.ctas), number_cell(fit.warps), number_cell(percent(fit.share)),
+            element("td", fit.limited_by, class_="limit"),
             attributes={"class": "current" if fit.current else None},
         ))  # fmt: skip
-    heads = [element("th", text, scope="col", class_="n") for text in (title, "CTAs", "Warps", "Occupancy")]
-    return table(f"Occupancy by: {title.lower()}", [*heads, element("th", element("span", "bar", class_="sr"), scope="col"), "Limit"],
-                 rows, class_="bars fits")  # fmt: skip
+    heads = [element("th", text, scope="col", class_="n") for text in (first, "CTAs", "Warps", "Occupancy")]
+    return table(title, [*heads, element("th", "Limit", scope="col", class_="limit")], rows, class_="bars fits")
 
 
 def split_part(profile: LaunchProfile) -> Markup:
@@ -157,9 +156,12 @@ def energy_part(profile: LaunchProfile) -> Markup:
     """Joules by component, the largest first."""
     whole = sum(profile.energy.values())
     spent = sorted(((name, joules) for name, joules in profile.energy.items() if joules), key=lambda pair: -pair[1])
-    rows = [row(COMPONENTS.get(name, name.replace("_", " ")), number_cell(scaled(joules, "J")), number_cell(percent(joules / whole)),
-                bar(joules / whole)) for name, joules in spent]  # fmt: skip
-    note = f"{scaled(whole, 'J')} together, {scaled(share(whole, profile.seconds) or 0.0, 'W')} on average. A model of events, not a measurement."
-    heads = ["Component", element("th", "Energy", scope="col", class_="n"), element("th", "Share", scope="col", class_="n"), "0 to 100 %"]
+    rows = []
+    for name, joules in spent:
+        part = joules / whole
+        rows.append(row(COMPONENTS.get(name, name), number_cell(scaled(joules, "J")), number_cell(percent(part)), bar(part)))
+    watts = scaled(share(whole, profile.seconds) or 0.0, "W")
+    note = f"{scaled(whole, 'J')} together, {watts} on average. An estimate from counted events, see docs/energy.md."
+    heads = ["Component", *(element("th", text, scope="col", class_="n") for text in ("Energy", "Share")), "0 to 100 %"]
     return element("div", element("h3", "Energy"), element("p", note, class_="note"),
                    table("Energy by component", heads, rows, class_="bars"))  # fmt: skip

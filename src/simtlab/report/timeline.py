@@ -41,7 +41,7 @@ def series(profile: LaunchProfile) -> dict[str, np.ndarray]:
 
 CURVES = [
     ("IPC, chip", [("ipc", "IPC", BLUE)]),
-    ("per core with work", [("resident_warps", "resident warps", VERMILION), ("resident_ctas", "resident CTAs", BLUE)]),
+    ("per core", [("resident_warps", "resident warps", VERMILION), ("resident_ctas", "resident CTAs", BLUE)]),
     ("hit rate, %", [("l1_hit_rate", "L1", ORANGE), ("l2_hit_rate", "L2", PURPLE)]),
     ("DRAM, GB/s", [("dram_gb_s", "DRAM bandwidth in use", GREEN)]),
 ]
@@ -50,28 +50,30 @@ LABELS = {"cycle": "Last cycle", "length": "Cycles", "ipc": "IPC", "resident_war
 
 
 def timeline_chart(profile: LaunchProfile) -> Any:
-    """The charts, one above the other; their time axes move together."""
-    from bokeh.layouts import column
+    """The charts, one above the other; their time axes move together, and they have one bar of tools."""
+    from bokeh.layouts import gridplot
     from bokeh.models import ColumnDataSource, HoverTool, Range1d
 
-    found = {name: values.astype(np.float32) for name, values in series(profile).items()}
-    source = ColumnDataSource({**found, "middle": found["cycle"] - found["length"] / 2})
-    time = Range1d(0, float(profile.cycles), bounds=(0, float(profile.cycles)), name="time")
+    source = ColumnDataSource({name: values.astype(np.float32) for name, values in series(profile).items()})
+    time = Range1d(0, float(profile.cycles), bounds=(0, float(profile.cycles)))
     charts = []
     for title, curves in CURVES:
         last = title == CURVES[-1][0]
         chart = new_figure("core cycles since the launch" if last else "", title, 190 if last else 155, x_range=time,
-                           tools="xpan,xbox_zoom,xwheel_zoom,reset", active_drag="xpan", toolbar_location="right")  # fmt: skip
+                           tools="xpan,xbox_zoom,xwheel_zoom,reset", active_drag="xpan")  # fmt: skip
         chart.y_range.start = 0
         chart.min_border_left = 62
         chart.xaxis.formatter.use_scientific = False
-        for name, label, colour in curves:
-            step = chart.step("cycle", name, source=source, mode="before", line_color=colour, line_width=1.6, legend_label=label)
+        chart.yaxis.ticker.desired_num_ticks, chart.yaxis.ticker.num_minor_ticks = 4, 0
+        lines = [chart.step("cycle", name, source=source, mode="before", line_color=colour, line_width=1.6, legend_label=label)
+                 for name, label, colour in curves]  # fmt: skip
+        for name, _, colour in curves if title.startswith("hit") else ():  # an interval with none on either side has no line
             chart.scatter("cycle", name, source=source, size=3, color=colour)
-            chart.add_tools(HoverTool(renderers=[step], mode="vline", tooltips=[("up to cycle", "@cycle{0,0}"), (label, f"@{name}{{0.00}}")]))
+        tips = [("up to cycle", "@cycle{0,0}"), *((label, f"@{name}{{0.00}}") for name, label, _ in curves)]
+        chart.add_tools(HoverTool(renderers=lines[:1], mode="vline", tooltips=tips))
         style_legend(chart)
         charts.append(chart)
-    return column(*charts, sizing_mode="stretch_width")
+    return gridplot(charts, ncols=1, sizing_mode="stretch_width", toolbar_location="right", toolbar_options={"logo": None})
 
 
 def style_legend(chart: Any) -> None:
@@ -82,3 +84,4 @@ def style_legend(chart: Any) -> None:
     legend.background_fill_alpha, legend.border_line_color = 0, None
     legend.label_text_font_size = "12px"
     legend.padding = legend.margin = 2
+    legend.spacing = 16
