@@ -12,8 +12,8 @@ from simtlab.report.markup import Markup, byte_count, element, grouped, join, nu
 from simtlab.report.profile import InstructionProfile, LaunchProfile
 
 TOP, STEP, SMALL = 46, 78, 58  # of the rows of boxes
-KERNEL_X, KIND_X, CACHE_X, NETWORK_X, L2_X = 4, 170, 432, 760, 1000
-KERNEL_W, KIND_W, CACHE_W, NETWORK_W, L2_W = 76, 164, 214, 136, 200
+KERNEL_X, KIND_X, CACHE_X, NETWORK_X, L2_X = 4, 170, 432, 756, 1004
+KERNEL_W, KIND_W, CACHE_W, NETWORK_W, L2_W = 76, 168, 212, 144, 196
 TRIP = ("inject", "request_network", "l2", "dram", "reply_network")
 DRAWN = (
     "l1_hits", "l1_hits_reserved", "l1_misses", "l1_fail_tag", "l1_fail_mshr", "l1_fail_network", "l1c_misses", "l1t_misses",
@@ -151,7 +151,11 @@ def arrow(start: tuple[int, int], end: tuple[int, int], label: str, under: str =
     """A level or upright arrow with its numbers."""
     (x1, y1), (x2, y2) = start, end
     middle = (x1 + x2) // 2
-    line = element("line", x1=x1, y1=y1, x2=x2, y2=y2, marker_end="url(#idle-head)" if idle else "url(#head)")
+    line = element("line", x1=x1, y1=y1, x2=x2, y2=y2)
+    along, across = ((0, 10 if y1 < y2 else -10), (5, 0)) if x1 == x2 else ((10 if x1 < x2 else -10, 0), (0, 5))
+    base = (x2 - along[0], y2 - along[1])
+    corners = [(x2, y2), (base[0] + across[0], base[1] + across[1]), (base[0] - across[0], base[1] - across[1])]
+    head = element("polygon", points=" ".join(f"{x},{y}" for x, y in corners))
     if x1 == x2:
         side, at = ("end", x1 - 8) if y2 > y1 else ("start", x1 + 8)
         texts = [element("text", label, x=at, y=(y1 + y2) // 2 - 4, text_anchor=side),
@@ -159,7 +163,7 @@ def arrow(start: tuple[int, int], end: tuple[int, int], label: str, under: str =
     else:
         texts = [element("text", label, x=middle, y=y1 - 6, text_anchor="middle"),
                  element("text", under, x=middle, y=y1 + 16, text_anchor="middle")]  # fmt: skip
-    return element("g", line, *texts, class_="arrow idle" if idle else "arrow")
+    return element("g", line, head, *texts, class_="arrow idle" if idle else "arrow")
 
 
 def centre(k: int) -> int:
@@ -201,13 +205,10 @@ def memory_part(profile: LaunchProfile) -> Markup:
     boxes = [Box("Kernel", KERNEL_X, TOP, KERNEL_W, 6 * STEP + SMALL)]
     boxes += [Box(kind.name, KIND_X, TOP + k * STEP, KIND_W, SMALL) for k, kind in enumerate(found)]
     boxes += [*cache_boxes(profile), *outer_boxes(profile)]
-    marker = element("defs", *(element(
-        "marker", Markup('<path d="M0 0L8 4L0 8z"/>'), id=name, viewBox="0 0 8 8", refX=7, refY=4, markerWidth=5, markerHeight=5,
-        orient="auto") for name in ("head", "idle-head")))  # fmt: skip
     drawing = element(
         "svg", element("title", f"Memory chart of {profile.kernel}"),
         element("desc", "From the kernel through caches and network to L2 and DRAM. The table below has the same numbers."),
-        marker, *map(box_svg, boxes), *arrows(profile), role="img", viewBox=f"0 {TOP - 8} {WIDTH} {HEIGHT - TOP}", class_="memory",
+        *map(box_svg, boxes), *arrows(profile), role="img", viewBox=f"0 {TOP - 8} {WIDTH} {HEIGHT - TOP}", class_="memory",
     )  # fmt: skip
     note = (
         "Requests are warp instructions; what they make of it are sectors (lines where the L1 has no sectors), passes of shared "

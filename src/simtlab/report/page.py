@@ -115,8 +115,9 @@ def timeline_part(profile: LaunchProfile, prefix: str) -> Markup:
     )
     buttons = [element("button", text, type="button", data_zoom=how) for how, text in ZOOMS.items()]
     return join([
-        element("p", note, class_="note"), element("div", *buttons, class_="zooms", role="group", aria_label="Move the timeline"),
-        element("div", id=f"{prefix}-timeline", class_="chart", data_chart="timeline"),
+        element("p", note, class_="note"), element(
+            "div", *buttons, class_="zooms", role="group", aria_label="Move the timeline", id=f"{prefix}-timeline-buttons"),
+        element("div", id=f"{prefix}-timeline-chart", class_="chart", data_chart="timeline"),
         element("details", element("summary", "The timeline as a table"), element("div", class_="intervals"),
                 class_="interval-table"),
     ])  # fmt: skip
@@ -131,9 +132,9 @@ def scripts(profiles: Sequence[LaunchProfile]) -> list[Markup]:
     charts: dict[str, Any] = {}
     for k, profile in enumerate(profiles):
         if lane_operations(profile):
-            charts[f"l{k}-roofline"] = json_item(roofline_chart(profile))
+            charts[f"l{k}-roofline-chart"] = json_item(roofline_chart(profile))
         if series(profile):
-            charts[f"l{k}-timeline"] = json_item(timeline_chart(profile))
+            charts[f"l{k}-timeline-chart"] = json_item(timeline_chart(profile))
     data = {"launches": [data_of(profile) for profile in profiles], "interval_labels": LABELS}
     return [
         element("script", Markup(as_json(data)), type="application/json", id="profile-data"),

@@ -15,8 +15,9 @@ from simtlab.report.stall_words import words_of
 WHOLE_FILE_LINES = 400  # of a longer file only the neighbourhood of lines with instructions is shown
 NEIGHBOURHOOD = 3
 HEAT_STEPS = 10
-SORTABLE = ["Cycles", "Issued", "Lanes of 32", "Stall cycles", "Sectors / request", "Shared passes / access", "L1 hits", "Class",
+SORTABLE = ["Cycles", "Issued", "Lanes of 32", "Stall cycles", "Sectors per request", "Passes per access", "L1 hits", "Class",
             "Top stall reason"]  # fmt: skip
+TEXTS = SORTABLE[-2:]
 
 
 @dataclass(frozen=True)
@@ -79,9 +80,10 @@ def source_part(profile: LaunchProfile, prefix: str) -> Markup:
     sector = profile.machine.l1d.sector_bytes
     note = (
         "A line's cycles are those in which its instructions were issued, and those in which a scheduler waited for them; the two "
-        f"tables and their last rows each add up to all scheduler cycles. A sector has {sector} bytes on this machine. Class of a "
-        "global load: D if its address comes from parameters, constants and indices alone, N if it depends on loaded data. "
-        "Headings sort; the first one restores the order of the source. A line's number leads to its instructions, and back."
+        f"tables and their last rows each add up to all scheduler cycles. A sector has {sector} bytes here. Passes are of shared "
+        "memory. Class of a global load: D if its address comes from parameters, constants and indices alone, N if it depends on "
+        "loaded data. Headings sort; the first one restores the order of the source. A line's number leads to its instructions, "
+        "and back."
     )
     return join([element("p", note, class_="note"), line_table(profile, prefix), instruction_table(profile, prefix)])
 
@@ -195,7 +197,8 @@ def framed(title: str, first: str, code: str, rows: list[Markup], profile: Launc
 
 
 def heading(text: str, order: str = "none") -> Markup:
-    return element("th", element("button", text, type="button"), scope="col", aria_sort=order)
+    kind = None if text in TEXTS else "n"
+    return element("th", element("button", text, type="button"), scope="col", aria_sort=order, class_=kind)
 
 
 def foot_row(name: str, cycles: int, parts: tuple[int, int], total: int, said: str) -> Markup:

@@ -45,13 +45,14 @@ def key_figures(profile: LaunchProfile) -> Markup:
     first = [
         ("Grid", dimensions(profile.grid), f"{grouped(profile.ctas)} CTAs."),
         ("Block", dimensions(profile.block), f"{profile.threads} threads, {profile.warps} warps a CTA."),
-        ("Occupancy limited by", profile.limited_by, "What keeps one more CTA from fitting in a core."),
         ("Machine", machine.name, f"{machine.core.cores} cores at {machine.clocks.core_mhz:g} MHz, "
                                   f"{machine.issue.schedulers} scheduler{'s' * (machine.issue.schedulers > 1)} a core."),
     ]  # fmt: skip
     if profile.launches > 1:
         first.append(("Launches", str(profile.launches), "Of this kernel, added up."))
     cards = [*first, *((figure.name, figure.shown(profile), figure.meaning) for figure in FIGURES)]
+    after = 1 + next(k for k, (name, _, _) in enumerate(cards) if name.startswith("CTAs per core"))
+    cards.insert(after, ("Occupancy limited by", profile.limited_by, "What keeps one more CTA from fitting in a core."))
     return element("dl", *(element("div", element("dt", name), element("dd", value, class_="value"), element("dd", meaning))
                            for name, value, meaning in cards), class_="figures")  # fmt: skip
 
@@ -93,7 +94,7 @@ def roofline_part(profile: LaunchProfile, prefix: str) -> Markup:
         f"{scaled((share(flops(profile), profile.seconds) or 0.0), 'FLOP/s')}. Bytes of L2 are the flits of both networks, headers "
         "included."
     )
-    chart = element("div", id=f"{prefix}-roofline", class_="chart", data_chart="roofline") if operations else element(
+    chart = element("div", id=f"{prefix}-roofline-chart", class_="chart", data_chart="roofline") if operations else element(
         "p", "No lane used an FP32 unit: there is no point to draw.")  # fmt: skip
     headings = ["Level", "Bytes", "Operations a byte", "Bandwidth ceiling", "Bound there"]
     return element("div", element("h3", "Roofline"), element("p", note, class_="note"), chart,
