@@ -102,7 +102,7 @@ def cache_boxes(profile: LaunchProfile) -> list[Box]:
             f"hit rate {percent(l1_hit_rate(count))}", f"hits {short(count['l1_hits'])}",
             f"merged with a miss {short(count['l1_hits_reserved'])}", f"misses {short(count['l1_misses'])}", "rejected, cycles:",
             f"  all ways in flight {short(count['l1_fail_tag'])}", f"  no MSHR free {short(count['l1_fail_mshr'])}",
-            f"  way out full {short(count['l1_fail_network'])}",
+            f"  network full {short(count['l1_fail_network'])}",
         ]),
         Box("Shared memory", CACHE_X, TOP + 3 * STEP, CACHE_W, SMALL,
             [f"{'–' if a_request is None else f'{a_request:.2f}'} passes an access"]),

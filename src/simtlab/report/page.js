@@ -28,6 +28,7 @@
           part.setv({ major_label_text_color: soft, axis_label_text_color: text, axis_line_color: soft,
             major_tick_line_color: soft, minor_tick_line_color: soft });
         } else if ("label_text_color" in part) part.label_text_color = text;
+        else if ("text_color" in part) part.text_color = text;
       }
     }
   }
@@ -82,7 +83,12 @@
     }
     body.classList.toggle("sorted", column !== 0);
   }
-  const keyOf = (row, column) => row.cells[column]?.dataset.key ?? "";
+  function keyOf(row, column) {
+    if (row.classList.contains("context")) return "";
+    const cell = row.cells[column];
+    return cell.dataset.key ?? cell.textContent.replace(/[\u202f%<]/g, "");
+  }
+  for (const table of document.querySelectorAll(".sortable")) [...table.tBodies[0].rows].forEach((row, k) => { row.dataset.place = k; });
   const compare = (a, b, numeric) => (numeric ? Number(a) - Number(b) : a.localeCompare(b));
 
   // Lines and instructions lead to each other.
@@ -99,7 +105,7 @@
     if (heading) return sort(heading.closest("th"));
     const zoom = event.target.closest("[data-zoom]");
     if (zoom) return move(zoom.closest("article"), zoom.dataset.zoom);
-    const anchor = event.target.closest("a.jump, a.line-link");
+    const anchor = event.target.closest(".source th a, .waits a, a.line-link");
     if (anchor) {
       const target = document.getElementById(anchor.hash.slice(1));
       if (target) link(target);

@@ -11,7 +11,7 @@ from typing import Any
 
 from simtlab.report.compare import compare_part, matched, unmatched
 from simtlab.report.figures import FIGURES, lane_operations
-from simtlab.report.markup import Markup, element, grouped, html, join
+from simtlab.report.markup import Markup, element, grouped, join
 from simtlab.report.memory_chart import memory_part
 from simtlab.report.profile import LaunchProfile
 from simtlab.report.roofline import roofline_chart
@@ -21,6 +21,7 @@ from simtlab.report.summary import dimensions, summary
 from simtlab.report.timeline import LABELS, series, timeline_chart
 
 Advise = Callable[[LaunchProfile], Sequence[Any]]
+ROW = ("issued", "lanes", "stalls", "accesses", "passes", "l1_hits", "l1_misses")
 ZOOMS = {"in": "Zoom in", "out": "Zoom out", "left": "Earlier", "right": "Later", "reset": "Whole launch"}
 
 
@@ -82,8 +83,8 @@ def launch(profile: LaunchProfile, k: int, compared: Markup | None, advised: Seq
     if compared is not None:
         parts.append(("compare", "Comparison with the baseline", compared))
     links = [element("a", title.split(" ")[0], href=f"#{prefix}-{name}") for name, title, _ in parts]
-    name = element("p", element("code", profile.kernel), html(f" {dimensions(profile.grid)} × {dimensions(profile.block)} threads"),
-                   class_="kernel", id=f"{prefix}-name")  # fmt: skip
+    shape = f" grid {dimensions(profile.grid)}, block {dimensions(profile.block)}"
+    name = element("p", element("code", profile.kernel), shape, class_="kernel", id=f"{prefix}-name")
     sections = [element("section", element("h2", title), content, id=f"{prefix}-{ident}", class_=ident)
                 for ident, title, content in parts]  # fmt: skip
     return element("article", name, element("nav", *links, aria_label="Parts of this launch"), *sections, id=f"launch-{k}",
@@ -145,7 +146,12 @@ def scripts(profiles: Sequence[LaunchProfile]) -> list[Markup]:
 
 def as_json(value: Any) -> str:
     """JSON that may stand in a script element."""
-    return json.dumps(value, separators=(",", ":"), allow_nan=False, default=float).replace("<", "\\u003c")
+    return json.dumps(value, separators=(",", ":"), allow_nan=False, default=plain).replace("<", "\\u003c")
+
+
+def plain(value: Any) -> Any:
+    """A number of NumPy's as JSON knows it."""
+    return value.item() if hasattr(value, "item") else float(value)
 
 
 def data_of(profile: LaunchProfile) -> dict[str, Any]:
@@ -157,8 +163,7 @@ def data_of(profile: LaunchProfile) -> dict[str, Any]:
         "instructions": profile.instructions, "seconds": profile.seconds, "counters": dict(profile.counters),
         "stalls": dict(profile.stalls), "energy": dict(profile.energy), "scheduler_cycles": profile.scheduler_cycles,
         "figures": {figure.name: figure.of(profile) for figure in FIGURES}, "unattributed": unattributed(profile),
-        "rows": [{"pc": row.pc, "issued": row.issued, "lanes": row.lanes, "stalls": dict(row.stalls), "accesses": row.accesses,
-                  "passes": row.passes, "l1_hits": int(row.l1_hits), "l1_misses": int(row.l1_misses)} for row in profile.rows],
+        "rows": {name: [getattr(row, name) for row in profile.rows] for name in ROW},
         "lines": [{"file": file, "line": line, "issued": cost.issued, "stalls": cost.stalls}
                   for (file, line), cost in ((place, cost_of(rows)) for place, rows in lines_of(profile).items())],
         "intervals": columns,

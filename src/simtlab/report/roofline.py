@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from simtlab.machine.config import MachineConfig
-from simtlab.report.chart_style import BLUE, ORANGE, VERMILION, new_figure
+from simtlab.report.chart_style import BLUE, MID_GREY, ORANGE, VERMILION, new_figure
 from simtlab.report.figures import WARP, dram_bytes, lane_operations, network_bytes
 from simtlab.report.markup import scaled
 from simtlab.report.profile import LaunchProfile
@@ -80,7 +80,7 @@ def roofline_chart(profile: LaunchProfile) -> Any:
             tips = [("by", "@name"), ("operations a byte", "@x"), ("a second", "@y{0.0a}")]
             chart.add_tools(HoverTool(renderers=[mark], tooltips=tips))
             chart.add_layout(LabelSet(x="x", y="y", text="name", source=mark.data_source, x_offset=9, y_offset=5,
-                                      text_font_size="12px", text_color=colour))  # fmt: skip
+                                      text_font_size="12px", text_color=MID_GREY))  # fmt: skip
             items.append(LegendItem(label=f"this launch by {level} bytes", renderers=[mark]))
     start = min(corners) if corners else left
     flat = chart.line([start, right], [roofs.operations] * 2, line_color=ORANGE, line_width=2)

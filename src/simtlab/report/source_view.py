@@ -15,6 +15,7 @@ from simtlab.report.stall_words import words_of
 WHOLE_FILE_LINES = 400  # of a longer file only the neighbourhood of lines with instructions is shown
 NEIGHBOURHOOD = 3
 HEAT_STEPS = 10
+NOTHING = Markup("")
 SORTABLE = ["Cycles", "Issued", "Lanes of 32", "Stall cycles", "Sectors per request", "Passes per access", "L1 hits", "Class",
             "Top stall reason"]  # fmt: skip
 TEXTS = SORTABLE[-2:]
@@ -83,7 +84,7 @@ def source_part(profile: LaunchProfile, prefix: str) -> Markup:
         f"tables and their last rows each add up to all scheduler cycles. A sector has {sector} bytes here. Passes are of shared "
         "memory. Class of a global load: D if its address comes from parameters, constants and indices alone, N if it depends on "
         "loaded data. Headings sort; the first one restores the order of the source. A line's number leads to its instructions, "
-        "and back."
+        "and back; an instruction that waits names the loads it waits for."
     )
     return join([element("p", note, class_="note"), line_table(profile, prefix), instruction_table(profile, prefix)])
 
@@ -99,16 +100,16 @@ def line_table(profile: LaunchProfile, prefix: str) -> Markup:
         for line in shown_lines({line for name, line in lines if name == file}, len(texts)):
             text = texts[line - 1] if line <= len(texts) else "(source not available)"
             label = str(line) if len(files) == 1 else f"{PurePath(file).name}:{line}"
-            here = {"id": f"{prefix}-s{k}-{line}", "data-line": f"{k}-{line}", "data-place": len(rows)}
+            here = {"id": f"{prefix}-s{k}-{line}", "data-line": f"{k}-{line}"}
             if (file, line) not in lines:
                 rows.append(context_row(label, text, here))
                 continue
             first = lines[file, line][0].pc
-            link = element("a", label, href=f"#{prefix}-p{first}", class_="jump", title=f"{file}:{line}: its instructions")
+            link = element("a", label, href=f"#{prefix}-p{first}")
             rows.append(cost_row(link, text, costs[file, line], (profile, hottest), here))
     without = [row for row in profile.rows if not row.line]
     if without:
-        here = {"id": f"{prefix}-s-0", "data-line": "none", "data-place": len(rows)}
+        here = {"id": f"{prefix}-s-0", "data-line": "none"}
         rows.append(cost_row("–", "(instructions of no line)", cost_of(without), (profile, hottest), here))
     return framed("CUDA source lines", "Line", "Source", rows, profile)
 
@@ -122,9 +123,9 @@ def shown_lines(busy: set[int], count: int) -> list[int]:
 
 
 def context_row(label: str, text: str, here: dict[str, Any]) -> Markup:
-    code = element("td", element("code", text), class_="code")
+    code = element("td", element("code", text))
     rest = element("td", colspan=str(len(SORTABLE) - 1))
-    return element("tr", element("th", label, scope="row", class_="n"), element("td"), code, rest, class_="context", **here)
+    return element("tr", element("th", label, scope="row"), element("td"), code, rest, class_="context", **here)
 
 
 def instruction_table(profile: LaunchProfile, prefix: str) -> Markup:
@@ -135,48 +136,48 @@ def instruction_table(profile: LaunchProfile, prefix: str) -> Markup:
     rows: list[Markup] = []
     for row, cost in zip(profile.rows, costs, strict=True):
         place = f"{files[row.file]}-{row.line}" if row.line else "none"
-        here = {"id": f"{prefix}-p{row.pc}", "data-line": place, "data-place": len(rows)}
-        label = join([element("a", str(row.pc), href=f"#{prefix}-s{place if row.line else '-0'}", class_="jump",
-                              title=f"line {row.line}" if row.line else "no line")])  # fmt: skip
-        rows.append(cost_row(label, row.text, cost, (profile, hottest), here))
+        here = {"id": f"{prefix}-p{row.pc}", "data-line": place}
+        label = element("a", str(row.pc), href=f"#{prefix}-s{place if row.line else '-0'}")
+        loads = [element("a", str(pc), href=f"#{prefix}-p{pc}") for pc in row.waits_on]
+        waits = join([element("span", "waits for ", *(join([load, " "]) for load in loads), class_="waits")] if loads else [])
+        rows.append(cost_row(label, row.text, cost, (profile, hottest), here, waits))
     return framed("PTX instructions", "Number", "Instruction", rows, profile)
 
 
-def cost_row(label: Any, text: str, cost: Cost, whole: tuple[LaunchProfile, int], here: dict[str, Any]) -> Markup:
-    """A row of either table."""
+def cost_row(
+    label: Any, text: str, cost: Cost, whole: tuple[LaunchProfile, int], here: dict[str, Any], waits: Markup = NOTHING
+) -> Markup:
+    """A row of either table. The script sorts by what stands in a cell, or by its key."""
     profile, hottest = whole
     of_all = cost.cycles / max(profile.scheduler_cycles, 1)
     step = round((HEAT_STEPS - 1) * cost.cycles / hottest) if hottest else 0
     hits = share(cost.l1_hits, cost.l1_hits + cost.l1_misses)
+    texts = [grouped(cost.issued), mean(cost.lanes, cost.issued), grouped(cost.stalled), mean(cost.accesses, cost.requests),
+             mean(cost.passes, cost.shared), "" if hits is None else percent(hits), cost.load_class]  # fmt: skip
     return element(
-        "tr", element("th", label, scope="row", class_="n", data_key=here["data-place"]),
-        element("td", percent(of_all) if cost.cycles else "", class_=f"n heat h{step}", data_key=cost.cycles),
-        element("td", element("code", text), class_="code"),
-        number_cell(grouped(cost.issued), cost.issued), mean_cell(cost.lanes, cost.issued),
-        number_cell(grouped(cost.stalled), cost.stalled),
-        mean_cell(cost.accesses, cost.requests), mean_cell(cost.passes, cost.shared),
-        number_cell("" if hits is None else percent(hits), hits), element("td", cost.load_class, data_key=cost.load_class or None),
-        reasons_cell(cost),
-        **here,
+        "tr", element("th", label, scope="row"),
+        element("td", percent(of_all) if cost.cycles else "", class_=f"h{step}" if step else None, data_key=cost.cycles),
+        element("td", element("code", text)), *(element("td", text) for text in texts), reasons_cell(cost, waits), **here,
     )  # fmt: skip
 
 
-def mean_cell(above: int, below: int) -> Markup:
-    mean = share(above, below)
-    return number_cell("" if mean is None else f"{mean:.2f}".removesuffix("0").removesuffix(".0"), mean)
+def mean(above: int, below: int) -> str:
+    """To two places, without zeros at the end; nothing of nothing."""
+    return f"{above / below:.2f}".removesuffix("0").removesuffix(".0") if below else ""
 
 
-def reasons_cell(cost: Cost) -> Markup:
-    """The largest reason; the others unfold."""
+def reasons_cell(cost: Cost, waits: Markup) -> Markup:
+    """The largest reason, and for which loads it waits; all reasons unfold."""
     ordered = sorted(cost.stalls.items(), key=lambda pair: -pair[1])
     if not ordered:
-        return element("td", class_="reasons")
+        return element("td")
     cause, most = ordered[0]
     first = f"{words_of(cause).title} {percent(most / cost.stalled)}"
+    waited = waits if any(name.endswith("scoreboard") for name in cost.stalls) else ""
     if len(ordered) == 1:
-        return element("td", first, class_="reasons", data_key=cause)
+        return element("td", first, waited, data_key=cause)
     items = [element("li", f"{words_of(name).title}: {grouped(count)}") for name, count in ordered]
-    return element("td", element("details", element("summary", first), element("ul", *items)), class_="reasons", data_key=cause)
+    return element("td", element("details", element("summary", first), element("ul", *items)), waited, data_key=cause)
 
 
 def framed(title: str, first: str, code: str, rows: list[Markup], profile: LaunchProfile) -> Markup:
@@ -204,6 +205,7 @@ def heading(text: str, order: str = "none") -> Markup:
 def foot_row(name: str, cycles: int, parts: tuple[int, int], total: int, said: str) -> Markup:
     issued, stalled = parts
     return element(
-        "tr", element("td"), number_cell(percent(cycles / max(total, 1)), cycles), element("th", name, scope="row", class_="code"),
-        number_cell(grouped(issued)), element("td"), number_cell(grouped(stalled)), element("td", said, colspan="5"),
+        "tr", element("td"), number_cell(percent(cycles / max(total, 1)), cycles), element("th", name, scope="row"),
+        element("td", grouped(issued)), element("td"), element("td", grouped(stalled)),
+        element("td", said, colspan="5", class_="said"),
     )  # fmt: skip
