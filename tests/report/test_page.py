@@ -20,7 +20,7 @@ from simtlab.report.page import page, write_page
 from simtlab.report.roofline import ceilings, points
 from simtlab.report.source_view import shown_lines, unattributed
 from simtlab.report.stall_words import WORDS
-from simtlab.report.timeline import series
+from simtlab.report.timeline import from_start, series
 from simtlab.report.what_if import block_sizes, fit, register_counts, shared_sizes
 
 MEBIBYTE = 1 << 20
@@ -259,6 +259,31 @@ def test_the_timeline_takes_the_length_of_an_interval_from_its_scheduler_cycles(
         assert found["ipc"] @ found["length"] == pytest.approx(intervals["instructions"].sum())
         assert np.allclose(np.diff(found["cycle"]), found["length"][1:])
     assert series(profiles[1])["cycle"][0] <= series(profiles[1])["length"][0]
+
+
+def test_the_first_step_of_a_curve_begins_where_its_interval_does(profiles):
+    for profile in profiles:
+        found, drawn = series(profile), from_start(series(profile))
+        assert drawn["cycle"][0] == max(0, found["cycle"][0] - found["length"][0])
+        assert drawn["cycle"][1:].tolist() == found["cycle"].tolist()
+        assert drawn["ipc"][0] == found["ipc"][0]
+
+
+@pytest.mark.parametrize("changes", [{"network.kind": "ideal"}, {"issue.dual_issue": True}, {"core.simd_width": 8}])
+def test_the_page_is_written_for_machines_of_other_kinds(profiles, changes):
+    machine = profiles[0].machine.replace(changes)
+    text = page([replace(profiles[0], machine=machine)], "Another machine")
+    assert ("no bound" in text) == ("network.kind" in changes)
+    peak = {"network.kind": 672, "issue.dual_issue": 672, "core.simd_width": 168}[next(iter(changes))]
+    assert f"of {peak}{THIN}Gop/s" in text
+
+
+def test_a_launch_that_did_nothing_has_a_page(profiles):
+    nothing = replace(profiles[0], cycles=0, instructions=0, counters=dict.fromkeys(profiles[0].counters, 0), rows=[], sources={},
+                      stalls=dict.fromkeys(profiles[0].stalls, 0), energy={}, intervals={"cycle": np.array([])})  # fmt: skip
+    text = page([nothing], "Nothing")
+    assert "No lane used an FP32 unit" in text
+    assert "nan" not in Reader(text).scripts[0].lower().replace("kernel", "")
 
 
 def test_a_launch_without_intervals_has_no_timeline(profiles):

@@ -86,7 +86,7 @@ def table(caption: Any, headings: Sequence[Any], rows: Iterable[Any], **attribut
     """A table that scrolls in a frame of its own; rows are of `row`."""
     head = element("thead", element("tr", *(cell if is_cell(cell) else element("th", cell, scope="col") for cell in headings)))
     whole = element("table", element("caption", caption), head, element("tbody", *rows), **attributes)
-    return element("div", whole, class_="scroll", tabindex="0", role="region", aria_label=plain(caption))
+    return element("div", whole, class_="scroll", role="region", aria_label=plain(caption))
 
 
 def is_cell(value: Any) -> bool:

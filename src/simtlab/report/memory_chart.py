@@ -215,7 +215,7 @@ def memory_part(profile: LaunchProfile) -> Markup:
         "memory, or lines. Mean cycles are parts of the round trip of a read or atomic, in core cycles. Writes and atomics are as "
         "the L2 counts them. Between network and L2 are packets and their bytes. Dashed: nothing went there."
     )
-    return join([element("p", note, class_="note"), element("div", drawing, class_="scroll", tabindex="0", role="region",
+    return join([element("p", note, class_="note"), element("div", drawing, class_="scroll", role="region",
                                                             aria_label="Memory chart"), numbers(profile)])  # fmt: skip
 
 

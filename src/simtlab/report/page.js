@@ -131,6 +131,16 @@
     range.setv({ start, end: start + span });
   }
 
+  // A frame that scrolls can be reached with the keyboard.
+  const watcher = new ResizeObserver((entries) => {
+    for (const { target } of entries) {
+      const scrolls = target.scrollWidth > target.clientWidth || target.scrollHeight > target.clientHeight;
+      if (scrolls) target.tabIndex = 0;
+      else target.removeAttribute("tabindex");
+    }
+  });
+  for (const frame of document.querySelectorAll(".scroll")) watcher.observe(frame);
+
   // The intervals as a table, made when it is opened.
   for (const details of document.querySelectorAll(".interval-table")) {
     details.addEventListener("toggle", () => {
@@ -158,7 +168,7 @@
       });
       const frame = document.createElement("div");
       frame.className = "scroll tall";
-      frame.tabIndex = 0;
+      watcher.observe(frame);
       frame.append(table);
       place.append(frame);
     });

@@ -118,7 +118,8 @@ def timeline_part(profile: LaunchProfile, prefix: str) -> Markup:
     return join([
         element("p", note, class_="note"), element(
             "div", *buttons, class_="zooms", role="group", aria_label="Move the timeline", id=f"{prefix}-timeline-buttons"),
-        element("div", id=f"{prefix}-timeline-chart", class_="chart", data_chart="timeline"),
+        element("div", id=f"{prefix}-timeline-chart", class_="chart", data_chart="timeline",
+                role="figure", aria_label="Timeline; the table below has its numbers"),
         element("details", element("summary", "The timeline as a table"), element("div", class_="intervals"),
                 class_="interval-table"),
     ])  # fmt: skip

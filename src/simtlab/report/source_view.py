@@ -81,7 +81,8 @@ def source_part(profile: LaunchProfile, prefix: str) -> Markup:
     sector = profile.machine.l1d.sector_bytes
     note = (
         "A line's cycles are those in which its instructions were issued, and those in which a scheduler waited for them; the two "
-        f"tables and their last rows each add up to all scheduler cycles. A sector has {sector} bytes here. Passes are of shared "
+        "tables and their last rows each add up to all scheduler cycles. The colour is against the row with the most cycles. "
+        f"A sector has {sector} bytes here; of constant loads words are counted, of texture fetches lines. Passes are of shared "
         "memory. Class of a global load: D if its address comes from parameters, constants and indices alone, N if it depends on "
         "loaded data. Headings sort; the first one restores the order of the source. A line's number leads to its instructions, "
         "and back; an instruction that waits names the loads it waits for."
@@ -194,7 +195,7 @@ def framed(title: str, first: str, code: str, rows: list[Markup], profile: Launc
     ]  # fmt: skip
     whole = element("table", element("caption", title), element("thead", element("tr", *heads)), element("tbody", *rows),
                     element("tfoot", *foot), class_="source sortable", data_table=first.lower())  # fmt: skip
-    return element("div", whole, class_="scroll tall", tabindex="0", role="region", aria_label=title)
+    return element("div", whole, class_="scroll tall", role="region", aria_label=title)
 
 
 def heading(text: str, order: str = "none") -> Markup:

@@ -94,7 +94,8 @@ def roofline_part(profile: LaunchProfile, prefix: str) -> Markup:
         f"{scaled((share(flops(profile), profile.seconds) or 0.0), 'FLOP/s')}. Bytes of L2 are the flits of both networks, headers "
         "included."
     )
-    chart = element("div", id=f"{prefix}-roofline-chart", class_="chart", data_chart="roofline") if operations else element(
+    chart = element("div", id=f"{prefix}-roofline-chart", class_="chart", data_chart="roofline", role="figure",
+                    aria_label="Roofline; the table below has its numbers") if operations else element(
         "p", "No lane used an FP32 unit: there is no point to draw.")  # fmt: skip
     headings = ["Level", "Bytes", "Operations a byte", "Bandwidth ceiling", "Bound there"]
     return element("div", element("h3", "Roofline"), element("p", note, class_="note"), chart,

@@ -39,6 +39,13 @@ def series(profile: LaunchProfile) -> dict[str, np.ndarray]:
     }
 
 
+def from_start(found: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """With a row before the first, where its interval begins, but not before the launch: a step is drawn from row to row."""
+    drawn = {name: np.concatenate([values[:1], values]) for name, values in found.items()}
+    drawn["cycle"][0] = max(0, found["cycle"][0] - found["length"][0])
+    return drawn
+
+
 CURVES = [
     ("IPC, chip", [("ipc", "IPC", BLUE)]),
     ("per core", [("resident_warps", "resident warps", VERMILION), ("resident_ctas", "resident CTAs", BLUE)]),
@@ -54,7 +61,7 @@ def timeline_chart(profile: LaunchProfile) -> Any:
     from bokeh.layouts import gridplot
     from bokeh.models import ColumnDataSource, HoverTool, Range1d
 
-    source = ColumnDataSource({name: values.astype(np.float32) for name, values in series(profile).items()})
+    source = ColumnDataSource({name: values.astype(np.float32) for name, values in from_start(series(profile)).items()})
     time = Range1d(0, float(profile.cycles), bounds=(0, float(profile.cycles)))
     charts = []
     for title, curves in CURVES:
