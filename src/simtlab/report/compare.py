@@ -10,6 +10,7 @@ from simtlab.report.markup import THIN, Markup, element, grouped, join, number_c
 from simtlab.report.profile import LaunchProfile
 from simtlab.report.stall_words import words_of
 
+MOST_OPEN = 12  # rows of settings that are shown unasked
 UNITS = {counter.name: counter.unit for counter in COUNTERS}
 
 
@@ -112,5 +113,9 @@ def settings_that_differ(profile: LaunchProfile, before: LaunchProfile) -> Marku
              ("shared memory of a CTA", profile.shared_bytes, before.shared_bytes)]  # fmt: skip
     then = dict(before.machine.items())
     pairs += [(key, value, then[key]) for key, value in profile.machine.items()]
-    rows = [row(element("code", name), str(now), str(was)) for name, now, was in pairs if now != was]
-    return table("What differs in the launch and its machine", ["Key", "This run", "Baseline"], rows) if rows else Markup("")
+    rows = [row(element("code", name), element("td", str(now)), element("td", str(was))) for name, now, was in pairs if now != was]
+    if not rows:
+        return Markup("")
+    said = table("What differs in the launch and its machine", ["Key", "This run", "Baseline"], rows, class_="keys")
+    return element("details", element("summary", f"{len(rows)} settings of the launch and its machine differ"), said,
+                   open=len(rows) <= MOST_OPEN)  # fmt: skip

@@ -88,9 +88,10 @@ def roofline_part(profile: LaunchProfile, prefix: str) -> Markup:
             "–" if bound is None else scaled(bound, "op/s"),
         ))  # fmt: skip
     reached = share(operations, profile.seconds) or 0.0
+    also = ", integer operations included" if profile.machine.units.executed_on("int_add") == "sp" else ""
     note = (
-        f"An operation is one lane's on the FP32 (SP) units; a multiply-add counts once. Reached: {scaled(reached, 'op/s')} of "
-        f"{scaled(roofs.operations, 'op/s')}. FP32 arithmetic alone, a multiply-add as two: "
+        f"An operation is one lane's on the FP32 (SP) units{also}; a multiply-add counts once. "
+        f"Reached: {scaled(reached, 'op/s')} of {scaled(roofs.operations, 'op/s')}. FP32 arithmetic alone, a multiply-add as two: "
         f"{scaled((share(flops(profile), profile.seconds) or 0.0), 'FLOP/s')}. Bytes of L2 are the flits of both networks, headers "
         "included."
     )
