@@ -1,4 +1,4 @@
-# make run    set up .venv, run the demo
+# make run    set up .venv, time a kernel on a model of an H200, say where its cycles went, write a page about it
 # make test   set up .venv, lint, type-check, test (under 15 minutes on 2 cores)
 # make test-quick  a part of it that touches everything that is compiled; for a further Python
 # make test-full  the long tests too
@@ -13,7 +13,7 @@ BIN := $(VENV)/bin
 .PHONY: run test test-quick test-full lint bench fuzz clean
 
 run: $(VENV)/ready
-	$(BIN)/python examples/saxpy.py
+	$(BIN)/python examples/transpose.py
 
 test: $(VENV)/ready lint
 	$(BIN)/python -m pytest -q -n 2 -m "not slow"

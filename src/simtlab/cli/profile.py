@@ -84,6 +84,7 @@ def profile(
     target: Target, machine: MachineChoice, host: Host, page: Path | None, baseline: MachineChoice | None, as_json: bool
 ) -> ProfileAnswer:
     """Run it, and once more on the machine to compare with if there is one; write the page."""
+    from simtlab.report.advice import advice
     from simtlab.report.page import write_page
 
     path = page or Path(f"{target.file.stem}.html")
@@ -93,7 +94,8 @@ def profile(
     if baseline is not None:
         target.run(baseline, before.on(host), as_json)
     figures = look.figures()
-    write_page(path, figures, f"{target.file.stem} on {machine}", before.figures() if baseline is not None else ())
+    compared = before.figures() if baseline is not None else ()
+    write_page(path, figures, f"{target.file.stem} on {machine}", compared, advice)
     return ProfileAnswer(path, figures)
 
 

@@ -26,9 +26,10 @@ class Explained:
 
     def profile(self, path: str | PathLike, baseline: Explained | None = None) -> Path:
         """Write a page to look at in a browser, beside the figures of another run if that is given."""
+        from simtlab.report.advice import advice
         from simtlab.report.page import write_page
 
         figures = self.figures()
         before: Sequence[LaunchProfile] = baseline.figures() if baseline is not None else ()
-        write_page(path, figures, figures[0].kernel, before)
+        write_page(Path(path), figures, figures[0].kernel, before, advice)
         return Path(path)
