@@ -41,6 +41,12 @@ class DeviceArray:
     def __repr__(self) -> str:
         return f"DeviceArray(shape={self.shape}, dtype={self.dtype}, address={self.address:#x})"
 
+    def _repr_html_(self) -> str:
+        """How it looks in a notebook."""
+        from simtlab.host.notebook import of_array
+
+        return of_array(self)
+
     def check(self, memory: DeviceMemory) -> None:
         """Refuse an array that is not, or no longer, in this memory."""
         if self._memory is not memory:

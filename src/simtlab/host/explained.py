@@ -18,6 +18,12 @@ class Explained:
         """What was measured, launch by launch; of a program with many launches, kernel by kernel."""
         raise NotImplementedError
 
+    def _repr_html_(self) -> str:
+        """How it looks in a notebook."""
+        from simtlab.host.notebook import of_launch
+
+        return "<hr>".join(map(of_launch, self.figures()))
+
     def explain(self) -> str:
         """Where the cycles went, in a few sentences."""
         from simtlab.report.advice import explain

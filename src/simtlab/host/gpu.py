@@ -102,6 +102,18 @@ class Gpu:
         self._streams = 0
         self.waiting: list[Waiting] = []  # launches in streams that have not run yet
 
+    def __repr__(self) -> str:
+        if self.machine is None:
+            return "<Gpu, functional>"
+        core, clocks = self.machine.config.core, self.machine.config.clocks
+        return f"<Gpu {self.machine.config.name}: {core.cores} cores at {clocks.core_mhz:g} MHz>"
+
+    def _repr_html_(self) -> str:
+        """How it looks in a notebook."""
+        from simtlab.host.notebook import facts, machine_facts
+
+        return facts([("gpu", "functional: no time")] if self.machine is None else machine_facts(self.machine))
+
     # Programs ---------------------------------------------------------------------------------------------------------
 
     def compile(

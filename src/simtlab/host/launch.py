@@ -21,9 +21,11 @@ from simtlab.execute.grid import (
     new_launch,
 )
 from simtlab.execute.memory import PAGE_BYTES
+from simtlab.frontend.mangled import plain_name
 from simtlab.host.arguments import pack
 from simtlab.host.explained import Explained
 from simtlab.host.faults import explain_deadlock, explain_fault
+from simtlab.host.notebook import facts, size
 from simtlab.host.races import told_races
 from simtlab.host.services import Services
 from simtlab.program.program import Program
@@ -42,7 +44,7 @@ WORKSPACE_BYTES = 256  # where the CTAs of a cooperative launch meet: a word for
 RECURSIVE_WINDOW_BYTES = 256 * 1024  # registers of a warp whose calls have no deepest chain
 
 
-@dataclass
+@dataclass(repr=False)
 class Run(Explained):
     """What a launch did."""
 
@@ -50,14 +52,23 @@ class Run(Explained):
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     instructions: int  # warp instructions executed
-    printed: str = field(default="", repr=False)  # what the kernel printed, in order of block and time
+    printed: str = field(default="")  # what the kernel printed, in order of block and time
     timing: TimedRun | None = None  # what it took on a machine; None for a functional run
-    in_stream: bool = field(default=False, repr=False)
-    strays: list[str] = field(default_factory=list, repr=False)  # accesses outside every allocation that a GPU lets through
-    races: list[str] = field(default_factory=list, repr=False)  # between warps of a CTA, where the GPU looks for them
-    shared_bytes: int = field(default=0, repr=False)  # of a CTA, static and dynamic
-    program: Program | None = field(default=None, repr=False, compare=False)
-    gpu: Gpu | None = field(default=None, repr=False, compare=False)
+    in_stream: bool = field(default=False)
+    strays: list[str] = field(default_factory=list)  # accesses outside every allocation that a GPU lets through
+    races: list[str] = field(default_factory=list)  # between warps of a CTA, where the GPU looks for them
+    shared_bytes: int = field(default=0)  # of a CTA, static and dynamic
+    program: Program | None = field(default=None, compare=False)
+    gpu: Gpu | None = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        cycles = f", {self.cycles:,} cycles, {self.ipc:.3g} a cycle" if self.timing is not None else ""
+        shape = f"grid {size(self.grid)}, block {size(self.block)}"
+        return f"<Run of {plain_name(self.kernel)}, {shape}: {self.instructions:,} warp instructions{cycles}>"
+
+    def _repr_html_(self) -> str:
+        """How it looks in a notebook."""
+        return super()._repr_html_() if self.timing is not None else facts([("run", repr(self)[1:-1])])
 
     def _timing(self) -> TimedRun:
         if self.timing is None and self.in_stream:

@@ -44,7 +44,7 @@ LOOK_SECONDS = 0.1, 0.3
 STUCK_CYCLES = 2_000_000  # nothing has come any further for so long: something is wrong
 
 
-@dataclass
+@dataclass(repr=False)
 class TimedRun:
     """What a launch on a machine took. What ran beside it in other streams is in the stalls, counters and energy too."""
 
@@ -61,6 +61,9 @@ class TimedRun:
     stalls_by_scheduler: np.ndarray = field(repr=False)  # cycles by core, scheduler and cause, in the order of `stalls`
     loads: Loads = field(repr=False)  # what its global loads did
     start: int  # the machine's cycle in which it began
+
+    def __repr__(self) -> str:
+        return f"<TimedRun: {self.cycles:,} cycles, {self.instructions:,} warp instructions>"
 
     @property
     def stalls_by_instruction(self) -> np.ndarray:

@@ -45,7 +45,7 @@ class InstructionProfile:
     load_class: str
     l1_hits: int  # of global loads, accesses that hit; those that merged with a miss in flight are misses
     l1_misses: int
-    waits_on: Sequence[int]  # loads whose results it reads, by pc
+    waits_on: Sequence[int]  # loads whose results it reads or overwrites, by pc
 
     @property
     def stalled(self) -> int:
@@ -217,11 +217,13 @@ def memory_of(opcode: str, modifiers: Sequence[str]) -> str:
 
 
 def loads_waited_for(code: FunctionCode) -> list[list[int]]:
-    """Of each instruction of a function, the loads from memory whose results it may read, counted from the program's start."""
+    """Of each instruction of a function, the loads from memory whose results it may read or overwrite (the scoreboard makes it wait
+    for both), counted from the program's start."""
     definitions = Definitions(code)
     found = []
     for k in range(len(code.instructions)):
-        reaching = {d for variable in code.usages[k].reads if not is_slot(variable) for d in definitions.reaching(k, variable)}
+        registers = [variable for variable in code.usages[k].reads | code.usages[k].writes if not is_slot(variable)]
+        reaching = {d for variable in registers for d in definitions.reaching(k, variable)}
         found.append(sorted(code.first + d for d in reaching - {ENTRY} if is_load(code.instructions[d].origin)))
     return found
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Versions = Literal["latest", "all", "old"]  # of results under the same names: the last one asked for, or the others too
+SHOWN_COLUMNS = ("workload", "size", "gpu", "cycles", "instructions", "ipc", "l1_miss_rate", "seconds", "finished")  # in a notebook
+MOST_ROWS = 50
 LAST_COLUMNS = ("seconds", "host", "finished", "version", "sources")
 
 
@@ -45,6 +47,14 @@ class Results:
     def where(self, *conditions: str) -> Results:
         """Those of these results that fulfil more conditions: `.where("workload=BFS", "ipc>2")`."""
         return replace(self, conditions=[*self.conditions, *map(parse_condition, conditions)])
+
+    def _repr_html_(self) -> str:
+        """How they look in a notebook: a row each, the main figures."""
+        from simtlab.host.notebook import facts
+
+        table = self.to_pandas()
+        shown = [name for name in SHOWN_COLUMNS if name in table.columns]
+        return table[shown].to_html(index=False, max_rows=MOST_ROWS) if len(table) else facts([("results", "none")])
 
     def __iter__(self) -> Iterator[Result]:
         """One result after another; a condition on something that no result has is an error."""
