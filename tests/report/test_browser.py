@@ -132,6 +132,11 @@ def test_a_line_leads_to_its_instructions(opened):
     linked = "return [...document.querySelectorAll('#l0-source table[data-table=number] tr.linked')].map((row) => row.dataset.line)"
     assert set(opened.execute_script(linked)) == {"0-5"}
     assert opened.execute_script("return location.hash").startswith("#l0-p")
+    seen = ("const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => {"
+            " const box = document.querySelector(location.hash).getBoundingClientRect();"
+            " const at = document.elementFromPoint(box.left + 20, box.top + box.height / 2);"
+            " done(at?.closest('tr')?.id === location.hash.slice(1)); }))")  # fmt: skip
+    assert opened.execute_async_script(seen)  # in view, and not under a heading
 
 
 def test_the_timeline_zooms_and_moves_all_its_charts(opened):

@@ -20,6 +20,7 @@ from simtlab.report.page import page, write_page
 from simtlab.report.roofline import ceilings, points
 from simtlab.report.source_view import shown_lines, unattributed
 from simtlab.report.stall_words import WORDS
+from simtlab.report.stalls import where
 from simtlab.report.timeline import from_start, series
 from simtlab.report.what_if import block_sizes, fit, register_counts, shared_sizes
 
@@ -144,8 +145,10 @@ def test_names_with_angle_brackets_are_text(profiles):
 def test_advice_links_to_the_lines_it_names(profiles):
     advice = [Said("coalescing", "Stores are not coalesced.", (("kernel.cu", 5), ("elsewhere.cu", 1)))]
     read = Reader(page(profiles[:1], "One", advise=lambda profile: advice))
-    links = [attributes["href"] for name, attributes in read.elements if attributes.get("class") == "line-link"]
-    assert links == ["#l0-s0-5"]
+    order = [attributes.get("data-rule") or attributes.get("href") for _, attributes in read.elements]
+    at = order.index("coalescing")
+    assert next(place for place in order[at + 1 :] if place) == "#l0-s0-5"
+    assert "elsewhere.cu" not in "".join(read.texts)
     assert "l0-s0-5" in {attributes.get("id") for _, attributes in read.elements}
     assert [attributes["data-rule"] for _, attributes in read.elements if "data-rule" in attributes] == ["coalescing"]
 
@@ -170,6 +173,24 @@ def test_ids_are_unique_and_every_link_has_a_target(read):
 def test_a_page_of_two_launches_has_under_five_megabytes(profiles, tmp_path):
     write_page(tmp_path / "page.html", profiles, "Two kernels", profiles)
     assert MEBIBYTE < (tmp_path / "page.html").stat().st_size < 2 * MEBIBYTE  # most of it is Bokeh
+
+
+def test_of_many_launches_the_longest_have_timelines_and_the_page_stays_small(profiles):
+    many = [replace(profiles[k % 2], cycles=profiles[k % 2].cycles + k) for k in range(36)]
+    text = page(many, "Many")
+    read = Reader(text)
+    drawn = [attributes["id"] for _, attributes in read.elements if attributes.get("data-chart") == "timeline"]
+    longest = sorted(range(36), key=lambda k: -many[k].cycles)[:16]
+    assert sorted(drawn) == sorted(f"l{k}-timeline-chart" for k in longest)
+    assert text.count("Only the 16 longest launches") == 20
+    assert len(text.encode()) < 5 * MEBIBYTE
+
+
+def test_a_stall_reason_names_the_lines_it_is_at(profiles):
+    store = where(profiles[0], "lg_throttle", "l0")
+    assert 'href="#l0-s0-5"' in store
+    assert "kernel.cu:5" in store
+    assert where(profiles[0], "empty", "l0") == ""  # of no line
 
 
 def test_each_section_stands_in_its_place(read):

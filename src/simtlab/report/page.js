@@ -108,7 +108,9 @@
     const anchor = event.target.closest(".source th a, .waits a, a.line-link");
     if (anchor) {
       const target = document.getElementById(anchor.hash.slice(1));
-      if (target) link(target);
+      if (!target) return;
+      link(target);
+      requestAnimationFrame(() => target.scrollIntoView({ block: "center" })); // not under the heading of its table
     }
   });
 

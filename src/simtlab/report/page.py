@@ -22,6 +22,7 @@ from simtlab.report.timeline import LABELS, series, timeline_chart
 
 Advise = Callable[[LaunchProfile], Sequence[Any]]
 ROW = ("issued", "lanes", "stalls", "accesses", "passes", "l1_hits", "l1_misses")
+MOST_TIMELINES = 16  # on a page
 ZOOMS = {"in": "Zoom in", "out": "Zoom out", "left": "Earlier", "right": "Later", "reset": "Whole launch"}
 
 
@@ -39,11 +40,11 @@ def write_page(
 
 def page(profiles: Sequence[LaunchProfile], title: str, baseline: Sequence[LaunchProfile] = (), advise: Advise = no_advice) -> str:
     """The whole document."""
-    pairs, left = matched(profiles, baseline), unmatched(profiles, baseline)
+    pairs, left, kept = matched(profiles, baseline), unmatched(profiles, baseline), with_timeline(profiles)
     parts = []
     for k, (profile, before) in enumerate(zip(profiles, pairs, strict=True)):
         compared = compare_part(profile, before, left) if baseline else None
-        parts.append(launch(profile, k, compared, advise(profile)))
+        parts.append(launch(profile, k, (k in kept, compared), advise(profile)))
     head = join([
         Markup('<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'),
         Markup('<meta name="color-scheme" content="light dark"><link rel="icon" href="data:,">'),
@@ -51,7 +52,7 @@ def page(profiles: Sequence[LaunchProfile], title: str, baseline: Sequence[Launc
     ])  # fmt: skip
     body = join([
         element("a", "Skip to the profile", href="#main", class_="skip"), header(profiles, title),
-        element("main", *parts, id="main"), *scripts(profiles),
+        element("main", *parts, id="main"), *scripts(profiles, kept),
     ])  # fmt: skip
     return f'<!DOCTYPE html>\n<html lang="en">\n<head>{head}</head>\n<body>{body}</body>\n</html>\n'
 
@@ -69,16 +70,22 @@ def header(profiles: Sequence[LaunchProfile], title: str) -> Markup:
         "button", "Dark theme", type="button", id="theme", aria_pressed="false"), class_="controls"), class_="top")  # fmt: skip
 
 
-def launch(profile: LaunchProfile, k: int, compared: Markup | None, advised: Sequence[Any]) -> Markup:
-    """Everything of one launch."""
-    prefix = f"l{k}"
+def with_timeline(profiles: Sequence[LaunchProfile]) -> set[int]:
+    """The longest launches, by number: the others' timelines would make the page large."""
+    there = [k for k, profile in enumerate(profiles) if series(profile)]
+    return set(sorted(there, key=lambda k: -profiles[k].cycles)[:MOST_TIMELINES])
+
+
+def launch(profile: LaunchProfile, k: int, has: tuple[bool, Markup | None], advised: Sequence[Any]) -> Markup:
+    """Everything of one launch; whether it has a timeline, and its comparison if there is one."""
+    prefix, (timed, compared) = f"l{k}", has
     parts = [
         ("summary", "Summary", summary(profile, prefix)),
         ("advice", "Advice", advice_part(profile, prefix, advised)),
-        ("stalls", "Stalls", stall_part(profile)),
+        ("stalls", "Stalls", stall_part(profile, prefix)),
         ("memory", "Memory", memory_part(profile)),
         ("source", "Source", source_part(profile, prefix)),
-        ("timeline", "Timeline", timeline_part(profile, prefix)),
+        ("timeline", "Timeline", timeline_part(profile, prefix, timed)),
     ]
     if compared is not None:
         parts.append(("compare", "Comparison with the baseline", compared))
@@ -104,11 +111,14 @@ def advice_part(profile: LaunchProfile, prefix: str, advised: Sequence[Any]) -> 
     return element("ol", *items, class_="advised")
 
 
-def timeline_part(profile: LaunchProfile, prefix: str) -> Markup:
+def timeline_part(profile: LaunchProfile, prefix: str, timed: bool) -> Markup:
     """Room for the charts, buttons that move them, and their numbers as a table that the script fills when it is opened."""
     found = series(profile)
     if not found:
         return element("p", "No interval ended within this launch: with shorter ones (interval_cycles) it shows over time.")
+    if not timed:
+        said = f"Only the {MOST_TIMELINES} longest launches of a page have a timeline; a page of this launch alone has one."
+        return element("p", said)
     note = (
         f"{len(found['cycle'])} intervals of {grouped(float(max(found['length'])))} core cycles or less; the first may have begun "
         "before the launch, and what is left of the launch after the last is not shown. Move and zoom with the buttons, or drag a "
@@ -125,7 +135,7 @@ def timeline_part(profile: LaunchProfile, prefix: str) -> Markup:
     ])  # fmt: skip
 
 
-def scripts(profiles: Sequence[LaunchProfile]) -> list[Markup]:
+def scripts(profiles: Sequence[LaunchProfile], kept: set[int]) -> list[Markup]:
     """Bokeh itself, the charts, the numbers of the page, and its script. Charts are drawn when their launch is first shown."""
     from bokeh.embed import json_item
     from bokeh.resources import Resources
@@ -135,9 +145,9 @@ def scripts(profiles: Sequence[LaunchProfile]) -> list[Markup]:
     for k, profile in enumerate(profiles):
         if lane_operations(profile):
             charts[f"l{k}-roofline-chart"] = json_item(roofline_chart(profile))
-        if series(profile):
+        if k in kept:
             charts[f"l{k}-timeline-chart"] = json_item(timeline_chart(profile))
-    data = {"launches": [data_of(profile) for profile in profiles], "interval_labels": LABELS}
+    data = {"launches": [data_of(profile, k in kept) for k, profile in enumerate(profiles)], "interval_labels": LABELS}
     return [
         element("script", Markup(as_json(data)), type="application/json", id="profile-data"),
         element("script", Markup(as_json(charts)), type="application/json", id="charts"),
@@ -155,10 +165,10 @@ def plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else float(value)
 
 
-def data_of(profile: LaunchProfile) -> dict[str, Any]:
+def data_of(profile: LaunchProfile, timed: bool) -> dict[str, Any]:
     """The numbers that the page shows of a launch."""
     columns = {name: [None if math.isnan(value) else float(f"{value:.6g}") for value in values.tolist()]
-               for name, values in series(profile).items()}  # fmt: skip
+               for name, values in (series(profile) if timed else {}).items()}  # fmt: skip
     return {
         "kernel": profile.kernel, "grid": profile.grid, "block": profile.block, "cycles": profile.cycles,
         "instructions": profile.instructions, "seconds": profile.seconds, "counters": dict(profile.counters),
