@@ -1,5 +1,8 @@
 """Two small kernels, simulated once: a transpose whose stores are not coalesced, a reduction with bank conflicts."""
 
+import os
+import shutil
+
 import numpy as np
 import pytest
 
@@ -32,6 +35,12 @@ extern "C" __global__ void reduce(const float *in, float *out) {
 """
 N = 128
 
+CHROMIUM, DRIVER = "/usr/bin/chromium", "/usr/bin/chromedriver"
+FLAGS = (
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+
 
 @pytest.fixture(scope="session")
 def profiled():
@@ -51,3 +60,24 @@ def profiled():
 @pytest.fixture(scope="session")
 def profiles(profiled):
     return profiled[1]
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    """Debian's Chromium, without a window."""
+    if not (os.path.exists(CHROMIUM) and os.path.exists(DRIVER)):
+        pytest.skip("needs Debian's packages chromium and chromium-driver")
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    folder = tmp_path_factory.mktemp("chromium")
+    for flag in (*FLAGS, f"--user-data-dir={folder}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    driver.set_script_timeout(60)
+    yield driver
+    driver.quit()
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,21 +1,10 @@
 """The profile page in a browser: it opens from disk, sorts, zooms, switches, and fits a telephone."""
 
 import json
-import os
-import shutil
 
 import pytest
 
 from simtlab.report.page import write_page
-
-CHROMIUM, DRIVER = "/usr/bin/chromium", "/usr/bin/chromedriver"
-FLAGS = (
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-)  # fmt: skip
-pytestmark = pytest.mark.skipif(
-    not (os.path.exists(CHROMIUM) and os.path.exists(DRIVER)), reason="needs Debian's packages chromium and chromium-driver"
-)
 
 
 @pytest.fixture(scope="module")
@@ -23,24 +12,6 @@ def address(profiles, tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "page.html"
     write_page(path, profiles, "Two kernels", profiles[:1])
     return path.as_uri()
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    from selenium import webdriver
-    from selenium.webdriver.chrome.service import Service
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    folder = tmp_path_factory.mktemp("chromium")
-    for flag in (*FLAGS, f"--user-data-dir={folder}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
-    driver.set_script_timeout(60)
-    yield driver
-    driver.quit()
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture

@@ -103,7 +103,7 @@ def run(
         machine = choose(gpu, set or [], policy or [])
         host = Host(threads, max_cycles, check_policies)
         if trace is not None:
-            return traced(target, machine, host, trace, read_window(core, window, "0:2000"), json)
+            return traced(target, machine, host, trace, read_window(core, window, 2000), json)
         return target.run(machine, host, json)
 
     answer(work, json)

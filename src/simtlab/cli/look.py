@@ -12,6 +12,7 @@ from simtlab.cli.options import (
     Blocks,
     Changes,
     CompilerOptions,
+    Cores,
     Folders,
     Grids,
     Inputs,
@@ -22,6 +23,7 @@ from simtlab.cli.options import (
     Seeds,
     SharedBytes,
     Sizes,
+    Windows,
 )
 
 Machines = Annotated[str, typer.Option(metavar="NAME", help="The machine to time it on: a preset or a .toml file.")]
@@ -63,5 +65,44 @@ def profile(
         machine = choose(gpu, set or [], policy or [])
         other = MachineChoice(gpu if baseline == "." else baseline) if baseline else None
         return profile(target, machine, Host(), output, other, json)
+
+    answer(work, json)
+
+
+@app.command()
+def watch(
+    file: Programs,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write a page to step through in place of the text.")
+    ] = None,
+    kernel: Kernels = None,
+    grid: Grids = None,
+    block: Blocks = None,
+    arg: Arguments = None,
+    shared: SharedBytes = None,
+    option: CompilerOptions = None,
+    include: Folders = None,
+    seed: Seeds = 0,
+    size: Sizes = None,
+    input: Inputs = None,
+    gpu: Machines = "caps-gtx480",
+    set: Changes = None,
+    policy: Policies = None,
+    window: Windows = None,
+    core: Cores = 0,
+    json: Json = False,
+) -> None:
+    """Show the pipeline of a core cycle by cycle: warps, SIMT stacks, scoreboard, collectors, units, MSHRs."""
+    from simtlab.cli.plan import Options
+    from simtlab.cli.profile import Target, read_window, watched
+    from simtlab.cli.workloads import WorkloadOptions
+    from simtlab.lab.machines import Host, choose
+
+    options = Options(kernel, grid, block, arg or [], [], shared, option or [], include or [])
+    target = Target(file, options, WorkloadOptions(size, input or []), seed)
+
+    def work() -> Answer:
+        machine = choose(gpu, set or [], policy or [])
+        return watched(target, machine, Host(), read_window(core, window, 200), output, json)
 
     answer(work, json)

@@ -46,7 +46,8 @@ Policies = Annotated[
     ),
 ]
 Windows = Annotated[
-    str | None, typer.Option(metavar="FIRST:LAST", help="The core cycles to look at, from the first up to the last: 10000:12000.")
+    str | None,
+    typer.Option(metavar="FIRST:LAST", help="The core cycles to look at: 10000:12000; if left out, from the first issue on."),
 ]
 Cores = Annotated[int, typer.Option(min=0, metavar="N", help="The core to look at.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from simtlab.machine.watch import Watch
     from simtlab.report.profile import LaunchProfile
 
+Window = tuple[int, int, int, bool]  # a core, the first and the last cycle, whether from the first issue on
 INTERVAL_CYCLES = 64  # of the curves over time, doubled where a run is long
 WINDOW = re.compile(r"(\d+):(\d+)")
 
@@ -43,7 +44,7 @@ class Target:
 class Look:
     """What a GPU is prepared with so that its launches can be looked at."""
 
-    window: tuple[int, int, int] | None = None  # a core, and the first and the last cycle
+    window: Window | None = None
     runs: list[Run] = field(default_factory=list)
     watch: Watch | None = None
 
@@ -72,12 +73,14 @@ class Look:
         return by_kernel([one for run in timed for one in run.figures()])
 
 
-def read_window(core: int, window: str | None, usual: str) -> tuple[int, int, int]:
-    """`--core 0 --window 10000:12000`."""
-    found = WINDOW.fullmatch(window or usual)
+def read_window(core: int, window: str | None, usual: int) -> Window:
+    """`--core 0 --window 10000:12000`; without a window, so many cycles from the first issue on."""
+    if window is None:
+        return core, 0, usual, True
+    found = WINDOW.fullmatch(window)
     if found is None or int(found[1]) >= int(found[2]):
         raise BadInput(f"--window is '{window}'; it must be two core cycles, the lower first: 10000:12000")
-    return core, int(found[1]), int(found[2])
+    return core, int(found[1]), int(found[2]), False
 
 
 def profile(
@@ -135,7 +138,7 @@ class ProfileAnswer:
         console.print(f"wrote {self.path}: open it in a browser", soft_wrap=True)
 
 
-def traced(target: Target, machine: MachineChoice, host: Host, trace: Path, window: tuple[int, int, int], as_json: bool) -> Answer:
+def traced(target: Target, machine: MachineChoice, host: Host, trace: Path, window: Window, as_json: bool) -> Answer:
     """Run it as `simtlab run` does, and write a trace of the window."""
     from simtlab.report.trace import write_trace
 
@@ -171,3 +174,45 @@ class Traced:
     def show(self, console: Console) -> None:
         self.run.show(console)
         console.print(f"\nwrote {self.path}: {self.cycles:,} cycles, for ui.perfetto.dev", soft_wrap=True)
+
+
+def watched(
+    target: Target, machine: MachineChoice, host: Host, window: Window, page: Path | None, as_json: bool
+) -> WatchAnswer:
+    """Run it with a core looked at, and write a page if one is wanted."""
+    from simtlab.report.watch_view import MOST_PAGE_CYCLES, write_watch_page
+
+    if page is not None:
+        check_writable(page)
+        if window[2] - window[1] > MOST_PAGE_CYCLES:
+            raise BadInput(f"a page holds at most {MOST_PAGE_CYCLES:,} cycles; choose a shorter --window")
+    look = Look(window)
+    target.run(machine, look.on(host), as_json)
+    assert look.watch is not None
+    if not look.watch.cycles:
+        raise BadInput(f"the run ended before cycle {window[1]:,}: choose an earlier --window")
+    if page is not None:
+        write_watch_page(look.watch, page, f"{target.file.stem} on {machine}, core {window[0]}")
+    return WatchAnswer(look.watch, page)
+
+
+@dataclass(frozen=True)
+class WatchAnswer:
+    """The cycles of a window."""
+
+    watch: Watch
+    page: Path | None
+
+    def as_json(self) -> dict[str, Any]:
+        from simtlab.report.watch_view import data_of
+
+        return {**data_of(self.watch), **({"page": str(self.page)} if self.page else {})}
+
+    def show(self, console: Console) -> None:
+        from simtlab.report.watch_view import lines_of
+
+        if self.page is not None:
+            console.print(f"wrote {self.page}: {len(self.watch.cycles):,} cycles to step through in a browser", soft_wrap=True)
+            return
+        for line in lines_of(self.watch):
+            console.print(line, soft_wrap=True)

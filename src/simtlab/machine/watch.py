@@ -93,11 +93,13 @@ class WatchedCycle:
 
 @dataclass
 class Watch:
-    """A window of core cycles, from `first` up to but not including `last`, in which one core is looked at."""
+    """A window of core cycles, from `first` up to but not including `last`, in which one core is looked at. With `from_issue` it
+    begins with the first instruction that the core issues from there on, and is as long."""
 
     core: int = 0
     first: int = 0
     last: int = 2000
+    from_issue: bool = False
     cycles: list[WatchedCycle] = field(default_factory=list, repr=False)
     programs: list[Program] = field(default_factory=list, repr=False)  # of the launches that run together
     _before: dict[tuple[int, int, int], tuple[WatchedWarp, int]] = field(default_factory=dict, repr=False)
@@ -112,18 +114,20 @@ class Watch:
         """How far the machine may run from a cycle on before it is looked at."""
         if cycle + 1 < self.first:
             return min(end, self.first - 1)
-        return min(end, cycle + 1) if cycle < self.last else end
+        return min(end, cycle + 1) if cycle < self.last or self.from_issue else end
 
     def look(self, records: Records, cycle: int) -> None:
         """Note the core as it is after a cycle of the window; from the one before it on, to know what was issued."""
-        if not self.first - 1 <= cycle < self.last:
+        if cycle < self.first - 1 or (cycle >= self.last and not self.from_issue):
             return
         core = records.cores[self.core]
         warps = tuple(_warps(core))
         now = {(w.slot, w.cta, w.kernel): (w, count) for w, count in zip(warps, _executed(core, warps), strict=True)}
         issued = [(warp.slot, warp.pc) for key, (warp, count) in self._before.items() if _went_on(warp, count, now.get(key))]
         self._before = now
-        if cycle >= self.first:
+        if self.from_issue and issued:
+            self.first, self.last, self.from_issue = cycle, cycle + self.last - self.first, False
+        if cycle >= self.first and not self.from_issue:
             causes = tuple(Stall(int(cause)).name.lower() for cause in core.cause[: int(core.schedulers)])
             self.cycles.append(WatchedCycle(cycle, causes, tuple(issued), warps, tuple(_instructions(core)),
                                             tuple(_collectors(core)), tuple(_queued(core)), tuple(_missed(core))))  # fmt: skip

@@ -1,0 +1,89 @@
+"""`simtlab profile`, `simtlab watch` and `--trace`: what they write, and words for what is wrong."""
+
+import gzip
+import json
+
+import pytest
+
+from simtlab.cli.answer import BAD_INPUT
+from tests.cli.conftest import SAXPY, SAXPY_ARGUMENTS, invoke, refused
+
+LAUNCH = [SAXPY, "--grid", 4, "--block", 256, *SAXPY_ARGUMENTS]
+MACHINE = ["--gpu", "caps-gtx480", "--set", "core.cores=2"]
+
+
+def test_profile_says_where_the_cycles_went_and_writes_the_page(tmp_path):
+    page = tmp_path / "page.html"
+    told = invoke("profile", *LAUNCH, *MACHINE, "-o", page)
+    assert told.exit_code == 0, told.output
+    assert told.stdout.startswith("saxpy: ")
+    assert "cycles" in told.stdout.splitlines()[0]
+    assert "\n1. " in told.stdout
+    assert f"wrote {page}" in told.stdout.replace("\n", "")
+    found = json.loads(invoke("profile", *LAUNCH, *MACHINE, "-o", page, "--json").stdout)
+    run = json.loads(invoke("run", *LAUNCH, *MACHINE, "--json").stdout)
+    assert found["launches"][0]["cycles"] == run["timing"]["cycles"]
+    assert found["launches"][0]["stalls"] == run["timing"]["stalls"]
+    assert found["launches"][0]["advice"]
+    text = page.read_text()
+    assert f'"cycles":{run["timing"]["cycles"]}' in text.replace(" ", "")
+
+
+def test_a_baseline_is_compared_with(tmp_path):
+    page = tmp_path / "page.html"
+    done = invoke("profile", *LAUNCH, *MACHINE, "--policy", "warp_scheduler=gto", "--baseline", ".", "-o", page)
+    assert done.exit_code == 0, done.output
+    assert 'id="l0-compare"' in page.read_text()
+
+
+def test_a_workload_has_a_profile_by_kernel(tmp_path):
+    page = tmp_path / "page.html"
+    done = invoke("profile", "BFS", "--size", "tiny", *MACHINE, "-o", page, "--json")
+    launches = json.loads(done.stdout)["launches"]
+    assert sum(one["launches"] for one in launches) > len(launches) or len(launches) <= 12
+    assert page.exists()
+
+
+def test_a_trace_has_the_window_and_no_more(tmp_path):
+    path = tmp_path / "t.json.gz"
+    done = invoke("run", *LAUNCH, *MACHINE, "--trace", path, "--window", "600:700")
+    assert done.exit_code == 0, done.output
+    events = [e for e in json.loads(gzip.decompress(path.read_bytes()))["traceEvents"] if e["ph"] == "X"]
+    assert min(event["ts"] for event in events) == 600
+    assert max(event["ts"] + event["dur"] for event in events) == 700
+    assert "100 cycles" in done.stdout
+
+
+def test_watch_begins_with_the_first_issue():
+    done = invoke("watch", *LAUNCH, *MACHINE)
+    assert done.exit_code == 0, done.output
+    first = done.stdout.split("\n\n")[0]
+    assert "scheduler 0 issued" in first
+    assert "ld.param" in first
+
+
+def test_watch_writes_a_page(tmp_path):
+    page = tmp_path / "watch.html"
+    done = invoke("watch", *LAUNCH, *MACHINE, "--core", 1, "-o", page)
+    assert "200 cycles to step through" in done.stdout
+    assert "core 1</title>" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run", *LAUNCH, "--trace", "t.json"], "needs a machine"),
+        (["run", *LAUNCH, *MACHINE, "--trace", "t.json", "--window", "9"], "must be two core cycles"),
+        (["run", *LAUNCH, *MACHINE, "--trace", "t.json", "--window", "9:3"], "the lower first"),
+        (["run", *LAUNCH, *MACHINE, "--trace", "/no/such/t.json"], "no folder that can be written to"),
+        (["watch", *LAUNCH, *MACHINE, "--core", 2], "the cores of this machine are 0 to 1"),
+        (["watch", *LAUNCH, *MACHINE, "--window", "800000:800010"], "choose an earlier --window"),
+        (["watch", *LAUNCH, *MACHINE, "--window", "0:6000", "-o", "w.html"], "at most 5,000 cycles"),
+        (["profile", *LAUNCH, "--gpu", "no-such-gpu"], "no-such-gpu"),
+        (["profile", *LAUNCH, "-o", "/"], "it is a folder"),
+    ],
+)
+def test_what_is_wrong_is_said(arguments, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert words in refused(BAD_INPUT, *arguments)
+    assert list(tmp_path.iterdir()) == []
