@@ -87,3 +87,19 @@ def test_what_is_wrong_is_said(arguments, words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert words in refused(BAD_INPUT, *arguments)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_stored_result_is_run_again_and_compared_with_another(tmp_path):
+    store, study = tmp_path / "s.db", tmp_path / "study.toml"
+    study.write_text('workloads = "SCN"\nsize = "tiny"\ngpu = "caps-gtx480"\nset.core.cores = 2\n'
+                     'policies.warp_scheduler = ["lrr", "gto"]\n')  # fmt: skip
+    done = invoke("sweep", study, "--store", store, "--processes", 1)
+    assert done.exit_code == 0, done.output
+    found = json.loads(invoke("results", "--store", store, "--json").stdout)["results"]
+    keys = {one["warp_scheduler"]: one["key"] for one in found}
+    page = tmp_path / "page.html"
+    told = json.loads(invoke("profile", keys["gto"], "--store", store, "--baseline", keys["lrr"], "-o", page, "--json").stdout)
+    cycles = next(one["cycles"] for one in found if one["key"] == keys["gto"])
+    assert sum(one["cycles"] for one in told["launches"]) == cycles
+    assert 'id="l0-compare"' in page.read_text()
+    assert "abcdef0123" in refused(BAD_INPUT, "profile", "abcdef0123", "--store", store)

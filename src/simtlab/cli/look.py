@@ -1,5 +1,6 @@
 """The commands that make something to look at: `simtlab profile` and `simtlab watch`."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -23,6 +24,7 @@ from simtlab.cli.options import (
     Seeds,
     SharedBytes,
     Sizes,
+    Stores,
     Windows,
 )
 
@@ -46,15 +48,17 @@ def profile(
     gpu: Machines = "h200",
     set: Changes = None,
     policy: Policies = None,
+    store: Stores = None,
     baseline: Annotated[
         str | None,
-        typer.Option(metavar="MACHINE", help="Compare with another machine; '.' is this one without --set and --policy."),
+        typer.Option(metavar="OTHER", help="Compare with a stored result or another machine; '.' is this one unchanged."),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Run a kernel or a workload on a machine, say where the cycles went, and write a page about it."""
+    """Run a kernel, a workload or a stored result on a machine, say where the cycles went, and write a page about it."""
     from simtlab.cli.plan import Options
-    from simtlab.cli.profile import Target, profile
+    from simtlab.cli.profile import Target, measured, profile
+    from simtlab.cli.stored import is_key, stored
     from simtlab.cli.workloads import WorkloadOptions
     from simtlab.lab.machines import Host, MachineChoice, choose
 
@@ -63,8 +67,15 @@ def profile(
 
     def work() -> Answer:
         machine = choose(gpu, set or [], policy or [])
-        other = MachineChoice(gpu if baseline == "." else baseline) if baseline else None
-        return profile(target, machine, Host(), output, other, json)
+        against = None
+        if baseline is not None and is_key(baseline):
+            against = stored(baseline, store).figures
+        elif baseline is not None:
+            against = partial(measured, target, MachineChoice(gpu if baseline == "." else baseline), Host(), json)
+        if is_key(str(file)):
+            run = stored(str(file), store)
+            return profile(run.experiment.workload, str(run.experiment), output, run.figures, against)
+        return profile(file.stem, f"{file.stem} on {machine}", output, partial(measured, target, machine, Host(), json), against)
 
     answer(work, json)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -83,22 +83,25 @@ def read_window(core: int, window: str | None, usual: int) -> Window:
     return core, int(found[1]), int(found[2]), False
 
 
-def profile(
-    target: Target, machine: MachineChoice, host: Host, page: Path | None, baseline: MachineChoice | None, as_json: bool
-) -> ProfileAnswer:
-    """Run it, and once more on the machine to compare with if there is one; write the page."""
+Measure = Callable[[], "list[LaunchProfile]"]
+
+
+def measured(target: Target, machine: MachineChoice, host: Host, as_json: bool) -> list[LaunchProfile]:
+    """Run it, and what its launches came to."""
+    look = Look()
+    target.run(machine, look.on(host), as_json)
+    return look.figures()
+
+
+def profile(name: str, title: str, page: Path | None, measure: Measure, baseline: Measure | None) -> ProfileAnswer:
+    """Measure something, and what it is to be compared with if there is that; write the page."""
     from simtlab.report.advice import advice
     from simtlab.report.page import write_page
 
-    path = page or Path(f"{target.file.stem}.html")
+    path = page or Path(f"{name}.html")
     check_writable(path)
-    look, before = Look(), Look()
-    target.run(machine, look.on(host), as_json)
-    if baseline is not None:
-        target.run(baseline, before.on(host), as_json)
-    figures = look.figures()
-    compared = before.figures() if baseline is not None else ()
-    write_page(path, figures, f"{target.file.stem} on {machine}", compared, advice)
+    figures = measure()
+    write_page(path, figures, title, baseline() if baseline is not None else (), advice)
     return ProfileAnswer(path, figures)
 
 
