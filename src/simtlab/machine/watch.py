@@ -88,7 +88,9 @@ class WatchedCycle:
     instructions: tuple[WatchedInstruction, ...]
     collectors: tuple[WatchedCollector, ...]
     ldst: tuple[int, ...]  # instructions in the load/store unit's queue, oldest first, by number
-    mshrs: tuple[int, ...]  # lines that have been missed and are on their way
+    mshrs: tuple[int, ...]  # lines that have been missed and are in flight
+    banks_read: tuple[tuple[int, int], ...]  # register banks that were read in the cycle: sub-core, bank
+    banks_written: tuple[tuple[int, int], ...]
 
 
 @dataclass
@@ -129,8 +131,10 @@ class Watch:
             self.first, self.last, self.from_issue = cycle, cycle + self.last - self.first, False
         if cycle >= self.first and not self.from_issue:
             causes = tuple(Stall(int(cause)).name.lower() for cause in core.cause[: int(core.schedulers)])
-            self.cycles.append(WatchedCycle(cycle, causes, tuple(issued), warps, tuple(_instructions(core)),
-                                            tuple(_collectors(core)), tuple(_queued(core)), tuple(_missed(core))))  # fmt: skip
+            self.cycles.append(WatchedCycle(
+                cycle, causes, tuple(issued), warps, tuple(_instructions(core)), tuple(_collectors(core)), tuple(_queued(core)),
+                tuple(_missed(core)), _banks(core.bank_read, cycle), _banks(core.bank_written, cycle),
+            ))  # fmt: skip
 
 
 def _went_on(warp: WatchedWarp, count: int, now: tuple[WatchedWarp, int] | None) -> bool:
@@ -183,6 +187,10 @@ def _collectors(core: Any) -> list[WatchedCollector]:
         banks, read = unit.banks[:count].tolist(), [not wanted >> k & 1 for k in range(count)]
         found.append(WatchedCollector(int(unit.op), int(unit.slot), int(op.pc), tuple(banks), tuple(read)))
     return found
+
+
+def _banks(last_used: Any, cycle: int) -> tuple[tuple[int, int], ...]:
+    return tuple((int(sub_core), int(bank)) for sub_core, bank in zip(*np.nonzero(last_used == cycle), strict=True))
 
 
 def _queued(core: Any) -> list[int]:

@@ -64,6 +64,7 @@
       banks.forEach((bank, k) => made.append(make("span", `bank ${bank}${read[k] ? " read" : ""}`, read[k] ? "bank read" : "bank")));
       return made;
     }), "none in use");
+    place("banks").textContent = `register banks (sub-core.bank) read: ${now.read.join(", ") || "none"}; written: ${now.written.join(", ") || "none"}`;
     const units = now.flights.filter((flight) => flight[2] === "execute");
     fill("units", units.map(([slot, pc, , unit, , , , at]) => item(slot, kernel(slot), pc, ` in ${unit}, issued in ${at}`)), "idle");
     const memory = now.flights.filter((flight) => flight[2] === "ldst" || flight[2] === "memory");

@@ -16,6 +16,7 @@ from simtlab.report.page import part_of_page
 MOST_PAGE_CYCLES = 5000
 WARP_COLUMNS = ("Warp", "CTA", "Next instruction", "Lanes", "SIMT stack", "Buffer", "Waits for", "Scoreboard")
 KEYS = "Arrow keys step by one cycle, Page Up and Page Down by ten, Home and End go to the ends of the window."
+BANKS = Markup('<p class="note" id="banks"></p>')
 BUTTONS = {"first": "First", "back10": "-10", "back": "Previous", "next": "Next", "next10": "+10", "last": "Last"}
 
 
@@ -46,11 +47,18 @@ def _cycle_lines(cycle: WatchedCycle, texts: list[list[str]]) -> Iterator[str]:
     for flight in cycle.instructions:
         if flight.stage != "collect":
             yield f"  {flight.unit if flight.stage == 'execute' else flight.stage:9}  {text(flight.slot, flight.pc)}"
+    for what, used in (("read", cycle.banks_read), ("written", cycle.banks_written)):
+        if used:
+            yield f"  banks      {what}: {', '.join(bank_text(*bank) for bank in used)}"
     if cycle.mshrs:
         yield f"  MSHRs      {', '.join(f'{line:#x}' for line in cycle.mshrs)}"
     for warp in cycle.warps:
         waits = f"{warp.waits or 'ready'}{pending_text(warp)}"
         yield f"  warp {warp.slot:2}  CTA {warp.cta}  pc {warp.pc:4}  {stack_text(warp)}  {waits}"
+
+
+def bank_text(sub_core: int, bank: int) -> str:
+    return f"{sub_core}.{bank}"
 
 
 def stack_text(warp: WatchedWarp) -> str:
@@ -78,7 +86,9 @@ def _cycle_data(cycle: WatchedCycle) -> dict[str, Any]:
     flights = [[f.slot, f.pc, f.stage, f.unit, f.accesses, f.served, f.outstanding, f.issued] for f in cycle.instructions]
     collectors = [[c.slot, c.pc, list(c.banks), list(map(int, c.read))] for c in cycle.collectors]
     return {"cycle": cycle.cycle, "causes": [why.replace("_", " ") for why in cycle.causes], "issued": cycle.issued, "warps": warps,
-            "flights": flights, "collectors": collectors, "mshrs": [f"{line:#x}" for line in cycle.mshrs]}  # fmt: skip
+            "flights": flights, "collectors": collectors, "mshrs": [f"{line:#x}" for line in cycle.mshrs],
+            "read": [bank_text(*bank) for bank in cycle.banks_read],
+            "written": [bank_text(*bank) for bank in cycle.banks_written]}  # fmt: skip
 
 
 def write_watch_page(watch: Watch, path: str | PathLike, title: str) -> None:
@@ -118,8 +128,8 @@ def _panels() -> list[Markup]:
     return [
         _panel("Schedulers", element("ul", id="schedulers")),
         _panel("Warps", element("div", element("table", element("thead", header), element("tbody", id="warps")), class_="scroll")),
-        element("div", _panel("Operand collectors", element("ul", id="collectors")), _panel("Units", element("ul", id="units")),
-                class_="pair"),
+        element("div", _panel("Operand collectors", join([element("ul", id="collectors"), BANKS])),
+                _panel("Units", element("ul", id="units")), class_="pair"),
         element("div", _panel("Load/store unit and memory", element("ul", id="memory")), _panel("MSHRs", element("ul", id="mshrs")),
                 class_="pair"),
     ]  # fmt: skip
