@@ -226,7 +226,7 @@ class Machine:
         """A part of a stretch, in one go, or cycle by cycle where somebody looks."""
         if self.watch is not None and self.watch.next_stop(cycle, until) < until:
             outcome = self._run_clock(self.watch.next_stop(cycle, until))
-            self.watch.look(self.records, self.cycle)
+            self.watch.look(self._plain.cores, self.cycle)
             return outcome
         begin = perf_counter()
         outcome = self._run_clock(until)

@@ -5,14 +5,12 @@ The machine is run a cycle at a time meanwhile, and its records are only read: w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from simtlab.errors import SimtlabError
-from simtlab.machine.build import Records
 from simtlab.machine.core.state import OpState, Stall, Unit
 from simtlab.program.encode import NO_RECONVERGENCE
 from simtlab.program.program import Program
@@ -23,6 +21,8 @@ WAITS = {
     "resolving": "branch", "membar": "membar", "barrier": "barrier", "draining": "drain",
 }  # fmt: skip
 STAGES = {OpState.COLLECTING: "collect", OpState.EXECUTING: "execute", OpState.IN_LDST: "ldst", OpState.WAITING: "memory"}
+CAUSES = [cause.name.lower() for cause in Stall]
+UNITS = [unit.name.lower() for unit in Unit]
 MOST_CYCLES = 100_000
 
 
@@ -105,6 +105,7 @@ class Watch:
     cycles: list[WatchedCycle] = field(default_factory=list, repr=False)
     programs: list[Program] = field(default_factory=list, repr=False)  # of the launches that run together
     _before: dict[tuple[int, int, int], tuple[WatchedWarp, int]] = field(default_factory=dict, repr=False)
+    _seen: dict[tuple, WatchedWarp] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         if not 0 <= self.first < self.last:
@@ -118,23 +119,60 @@ class Watch:
             return min(end, self.first - 1)
         return min(end, cycle + 1) if cycle < self.last or self.from_issue else end
 
-    def look(self, records: Records, cycle: int) -> None:
+    def look(self, cores: np.ndarray, cycle: int) -> None:
         """Note the core as it is after a cycle of the window; from the one before it on, to know what was issued."""
         if cycle < self.first - 1 or (cycle >= self.last and not self.from_issue):
             return
-        core = records.cores[self.core]
-        warps = tuple(_warps(core))
-        now = {(w.slot, w.cta, w.kernel): (w, count) for w, count in zip(warps, _executed(core, warps), strict=True)}
+        core = cores[self.core]
+        warps, executed = self._warps(core)
+        now = {(w.slot, w.cta, w.kernel): (w, count) for w, count in zip(warps, executed, strict=True)}
         issued = [(warp.slot, warp.pc) for key, (warp, count) in self._before.items() if _went_on(warp, count, now.get(key))]
         self._before = now
         if self.from_issue and issued:
             self.first, self.last, self.from_issue = cycle, cycle + self.last - self.first, False
         if cycle >= self.first and not self.from_issue:
-            causes = tuple(Stall(int(cause)).name.lower() for cause in core.cause[: int(core.schedulers)])
             self.cycles.append(WatchedCycle(
-                cycle, causes, tuple(issued), warps, tuple(_instructions(core)), tuple(_collectors(core)), tuple(_queued(core)),
-                tuple(_missed(core)), _banks(core.bank_read, cycle), _banks(core.bank_written, cycle),
+                cycle, tuple(CAUSES[cause] for cause in core["cause"][: core["schedulers"]].tolist()), tuple(issued), tuple(warps),
+                tuple(_instructions(core)), tuple(_collectors(core)), tuple(_queued(core["ldst_queue"])),
+                tuple(_missed(core["mshr"])), _banks(core["bank_read"], cycle), _banks(core["bank_written"], cycle),
             ))  # fmt: skip
+
+    def _warps(self, core: Any) -> tuple[list[WatchedWarp], list[int]]:
+        """The warps of a core, and how many instructions each has executed. One that is as it was before is the same object."""
+        slots = _members(int(core["occupied"]))
+        rows, place = core["slots"], core["ctas"]["warps"]
+        cta, warp = rows["cta"][slots], rows["warp"][slots]
+        of_slot = (rows["kernel"], rows["head"], rows["buffered"])
+        of_warp = (place["pc"], place["reconverge"], place["mask"], place["depth"], place["executed"])
+        columns = [core["ctas"]["number"][cta], warp, *(column[slots] for column in of_slot)]
+        columns += [column[cta, warp] for column in of_warp]
+        pending, waits = rows["pending"][slots], _waits(core)
+        found, executed = [], []
+        for k, (slot, values) in enumerate(zip(slots, zip(*(column.tolist() for column in columns), strict=True), strict=True)):
+            number, w, kernel, head, buffered, pc, meet, mask, depth, count = values
+            stack = place["stack"][cta[k], w, :depth] if depth else None
+            key = (slot, *values[:-1], waits.get(slot, ""), pending[k].tobytes(), b"" if stack is None else stack.tobytes())
+            if key not in self._seen:
+                entries = [(pc, meet, mask), *(() if stack is None else stack[::-1][["pc", "reconverge", "mask"]].tolist())]
+                self._seen[key] = WatchedWarp(
+                    slot, number, w, kernel, head, mask,
+                    tuple(StackEntry(at, None if to == NO_RECONVERGENCE else to, lanes) for at, to, lanes in entries),
+                    buffered, waits.get(slot, ""), tuple(_registers(pending[k])),
+                )  # fmt: skip
+            found.append(self._seen[key])
+            executed.append(count)
+        return found, executed
+
+
+def _waits(core: Any) -> dict[int, str]:
+    """What the warps of a core wait for, by slot; the first set that a warp is in counts."""
+    found: dict[int, str] = {}
+    for name, what in WAITS.items():
+        for slot in _members(int(core[name])):
+            found.setdefault(slot, what)
+    for slot in _members(int(core["occupied"]) & ~int(core["buffered"])):
+        found.setdefault(slot, "fetch")
+    return found
 
 
 def _went_on(warp: WatchedWarp, count: int, now: tuple[WatchedWarp, int] | None) -> bool:
@@ -142,67 +180,40 @@ def _went_on(warp: WatchedWarp, count: int, now: tuple[WatchedWarp, int] | None)
     return now[1] > count if now is not None else warp.waits != "drain"
 
 
-def _warps(core: Any) -> list[WatchedWarp]:
-    found = []
-    for slot in _members(int(core.occupied)):
-        row = core.slots[slot]
-        cta = core.ctas[int(row.cta)]
-        warp = cta.warps[int(row.warp)]
-        waits = next((what for name, what in WAITS.items() if int(core[name]) >> slot & 1), "")
-        if not waits and not int(core.buffered) >> slot & 1:
-            waits = "fetch"
-        found.append(WatchedWarp(
-            slot, int(cta.number), int(row.warp), int(row.kernel), int(row.head), int(warp.mask), _stack(warp),
-            int(row.buffered), waits, tuple(_registers(row.pending)),
-        ))  # fmt: skip
-    return found
-
-
-def _stack(warp: Any) -> tuple[StackEntry, ...]:
-    entries = [(int(warp.pc), int(warp.reconverge), int(warp.mask))]
-    entries += [(int(e.pc), int(e.reconverge), int(e.mask)) for e in warp.stack[: int(warp.depth)][::-1]]
-    return tuple(StackEntry(pc, None if meet == NO_RECONVERGENCE else meet, mask) for pc, meet, mask in entries)
-
-
-def _executed(core: Any, warps: Sequence[WatchedWarp]) -> list[int]:
-    return [int(core.ctas[int(core.slots[w.slot].cta)].warps[w.warp].executed) for w in warps]
-
-
 def _instructions(core: Any) -> list[WatchedInstruction]:
-    found = []
-    for number in np.flatnonzero(core.ops["state"]).tolist():
-        op = core.ops[number]
-        found.append(WatchedInstruction(
-            number, int(op.issued), int(op.slot), int(op.pc), STAGES[OpState(int(op.state))], Unit(int(op.unit)).name.lower(),
-            int(op.accesses), int(op.served), int(op.outstanding),
-        ))  # fmt: skip
-    return found
+    numbers = np.flatnonzero(core["ops"]["state"])
+    ops = core["ops"][numbers][["issued", "slot", "pc", "state", "unit", "accesses", "served", "outstanding"]].tolist()
+    return [
+        WatchedInstruction(number, issued, slot, pc, STAGES[state], UNITS[unit], accesses, served, outstanding)
+        for number, (issued, slot, pc, state, unit, accesses, served, outstanding) in zip(numbers.tolist(), ops, strict=True)
+    ]
 
 
 def _collectors(core: Any) -> list[WatchedCollector]:
     found = []
-    for place in range(int(core.collecting)):
-        unit = core.collector[int(core.in_order[place])]
-        count, wanted, op = int(unit.count), int(unit.wanted), core.ops[int(unit.op)]
-        banks, read = unit.banks[:count].tolist(), [not wanted >> k & 1 for k in range(count)]
-        found.append(WatchedCollector(int(unit.op), int(unit.slot), int(op.pc), tuple(banks), tuple(read)))
+    for unit in core["collector"][core["in_order"][: core["collecting"]]]:
+        op, slot, wanted, count = int(unit["op"]), int(unit["slot"]), int(unit["wanted"]), int(unit["count"])
+        read = tuple(not wanted >> k & 1 for k in range(count))
+        found.append(WatchedCollector(op, slot, int(core["ops"]["pc"][op]), tuple(unit["banks"][:count].tolist()), read))
     return found
 
 
 def _banks(last_used: Any, cycle: int) -> tuple[tuple[int, int], ...]:
-    return tuple((int(sub_core), int(bank)) for sub_core, bank in zip(*np.nonzero(last_used == cycle), strict=True))
+    return tuple(zip(*(places.tolist() for places in np.nonzero(last_used == cycle)), strict=True))
 
 
-def _queued(core: Any) -> list[int]:
-    queue = core.ldst_queue
-    head, count, limit = int(queue.head), int(queue.count), int(queue.limit)
-    return [int(queue.items[(head + k) % limit]) for k in range(count)]
+def _queued(queue: Any) -> list[int]:
+    head, count, limit = int(queue["head"]), int(queue["count"]), int(queue["limit"])
+    return [int(queue["items"][(head + k) % limit]) for k in range(count)]
 
 
-def _missed(core: Any) -> list[int]:
-    mshr = core.mshr
-    free = set(mshr.free_entry[int(mshr.used) : int(mshr.entries)].tolist())
-    return [int(mshr.entry[number].address) for number in range(int(mshr.entries)) if number not in free]
+def _missed(mshr: Any) -> list[int]:
+    used, entries = int(mshr["used"]), int(mshr["entries"])
+    if used == 0:
+        return []
+    taken = np.ones(entries, bool)
+    taken[mshr["free_entry"][used:entries]] = False
+    return mshr["entry"]["address"][:entries][taken].tolist()
 
 
 def _registers(words: Any) -> list[int]:
@@ -210,4 +221,8 @@ def _registers(words: Any) -> list[int]:
 
 
 def _members(mask: int) -> list[int]:
-    return [number for number in range(64) if mask >> number & 1]
+    found = []
+    while mask:
+        found.append((mask & -mask).bit_length() - 1)
+        mask &= mask - 1
+    return found
