@@ -16,12 +16,13 @@ from typing import Any
 
 import numpy as np
 from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
 
 import simtlab as sl  # noqa: E402
-from simtlab.report.advice import advice  # noqa: E402
+from simtlab.report.advice import advice, explain  # noqa: E402
 from simtlab.report.page import write_page  # noqa: E402
 from simtlab.report.profile import LaunchProfile  # noqa: E402
 from tests.report import kernels  # noqa: E402
@@ -60,15 +61,16 @@ def lists() -> LaunchProfile:
     return kernel(8, 32, [gpu.array(follows), gpu.array(nodes[:, 0]), gpu.zeros(2048, "i4"), 2048]).figures()[0]
 
 
-# Each picture's name, the figures on its page, and the section at its top.
-PICTURES: dict[str, tuple[Callable[[], LaunchProfile], str]] = {
-    "profile-transpose": (lambda: transpose(SMALL, 512), "advice"),
-    "profile-row-sums": (row_sums, "advice"),
-    "profile-spmv": (lambda: kernels.spmv("h200"), "advice"),
-    "profile-lists": (lists, "advice"),
-    "profile-triad": (lambda: kernels.triad("h200"), "advice"),
-    "readme": (lambda: transpose("h200", 1024), "advice"),
+# Each picture's name, and the figures on its page.
+PICTURES: dict[str, Callable[[], LaunchProfile]] = {
+    "profile-transpose": lambda: transpose(SMALL, 512),
+    "profile-row-sums": row_sums,
+    "profile-spmv": lambda: kernels.spmv("h200"),
+    "profile-lists": lists,
+    "profile-triad": lambda: kernels.triad("h200"),
+    "readme": lambda: transpose("h200", 1024),
 }
+LEFT_OUT = {"readme": ("stalls", "memory")}  # so that the advice and the source lines are in one picture
 
 
 @contextmanager
@@ -79,7 +81,7 @@ def browser() -> Iterator[Any]:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         options = webdriver.ChromeOptions()
         options.binary_location = CHROMIUM
-        for flag in (*FLAGS, f"--user-data-dir={folder}"):
+        for flag in (*FLAGS, "--hide-scrollbars", f"--user-data-dir={folder}"):
             options.add_argument(flag)
         driver = webdriver.Chrome(options=options, service=Service(DRIVER))
         try:
@@ -92,32 +94,36 @@ def browser() -> Iterator[Any]:
             driver.quit()
 
 
-def photograph(driver: Any, page: Path, section: str) -> Image.Image:
-    """The window with a section at its top, once the charts are drawn."""
+def photograph(driver: Any, page: Path, left_out: tuple[str, ...]) -> Image.Image:
+    """The window with the advice at its top, once the charts are drawn."""
     from selenium.webdriver.support.ui import WebDriverWait
 
     driver.get(page.as_uri())
     drawn = "return document.getElementById('l0-timeline-chart').dataset.drawn === 'true'"
     WebDriverWait(driver, 60).until(lambda driver: driver.execute_script(drawn))
-    driver.execute_script(f"document.getElementById('l0-{section}').scrollIntoView({{block: 'start', behavior: 'instant'}})")
+    for section in left_out:
+        driver.execute_script(f"document.getElementById('l0-{section}').style.display = 'none'")
+    driver.execute_script("document.getElementById('l0-advice').scrollIntoView({block: 'start', behavior: 'instant'})")
     time.sleep(1)  # the charts that came into view are laid out
     return Image.open(BytesIO(driver.get_screenshot_as_png())).convert("RGB")
 
 
-def save(picture: Image.Image, path: Path) -> None:
-    """With a palette: the page has few colours."""
-    picture.quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
+def save(picture: Image.Image, path: Path, words: str) -> None:
+    """With a palette, as the page has few colours; what `explain` says is kept in the file, and a test compares it with a run."""
+    info = PngInfo()
+    info.add_text("explain", words)
+    picture.quantize(128, dither=Image.Dither.NONE).save(path, optimize=True, pnginfo=info)
     if path.stat().st_size > MOST_BYTES:
         raise SystemExit(f"{path} has {path.stat().st_size:,} bytes, more than {MOST_BYTES:,}")
 
 
 def main(folder: Path) -> None:
     with tempfile.TemporaryDirectory() as pages, browser() as driver:
-        for name, (figures, section) in PICTURES.items():
+        for name, figures in PICTURES.items():
             page = Path(pages) / f"{name}.html"
             one = figures()
-            write_page(page, [one], f"{one.kernel} on {one.machine}", (), advice)
-            save(photograph(driver, page, section), folder / f"{name}.png")
+            write_page(page, [one], one.kernel, (), advice)
+            save(photograph(driver, page, LEFT_OUT.get(name, ())), folder / f"{name}.png", explain(one))
             print(f"{folder / name}.png")
 
 
