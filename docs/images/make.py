@@ -57,8 +57,9 @@ def lists() -> LaunchProfile:
     nodes = np.random.default_rng(0).permutation(np.arange(1, 2048 * 20 + 1, dtype="i4")).reshape(2048, 20)
     follows = np.zeros(2048 * 20 + 1, "i4")
     follows[nodes[:, :-1]] = nodes[:, 1:]
+    steps = gpu.zeros(2048, "i4")
     kernel = gpu.compile(ROOT / "examples" / "lists.cu")["walk"]
-    return kernel(8, 32, [gpu.array(follows), gpu.array(nodes[:, 0]), gpu.zeros(2048, "i4"), 2048]).figures()[0]
+    return kernel(8, 32, [gpu.array(follows), gpu.array(nodes[:, 0]), steps, 2048]).figures()[0]
 
 
 # Each picture's name, and the figures on its page.
@@ -70,7 +71,7 @@ PICTURES: dict[str, Callable[[], LaunchProfile]] = {
     "profile-triad": lambda: kernels.triad("h200"),
     "readme": lambda: transpose("h200", 1024),
 }
-LEFT_OUT = {"readme": ("stalls", "memory")}  # so that the advice and the source lines are in one picture
+LEFT_OUT = {"readme": ("#l0-stalls", "#l0-memory", "#l0-source .note")}  # so that the advice and the source lines are in one picture
 
 
 @contextmanager
@@ -101,8 +102,8 @@ def photograph(driver: Any, page: Path, left_out: tuple[str, ...]) -> Image.Imag
     driver.get(page.as_uri())
     drawn = "return document.getElementById('l0-timeline-chart').dataset.drawn === 'true'"
     WebDriverWait(driver, 60).until(lambda driver: driver.execute_script(drawn))
-    for section in left_out:
-        driver.execute_script(f"document.getElementById('l0-{section}').style.display = 'none'")
+    for part in left_out:
+        driver.execute_script(f"document.querySelector('{part}').style.display = 'none'")
     driver.execute_script("document.getElementById('l0-advice').scrollIntoView({block: 'start', behavior: 'instant'})")
     time.sleep(1)  # the charts that came into view are laid out
     return Image.open(BytesIO(driver.get_screenshot_as_png())).convert("RGB")
