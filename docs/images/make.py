@@ -21,12 +21,13 @@ from PIL.PngImagePlugin import PngInfo
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
 
+from tests.report import kernels  # noqa: E402
+from tests.report.test_browser import CHROMIUM, DRIVER, FLAGS  # noqa: E402
+
 import simtlab as sl  # noqa: E402
 from simtlab.report.advice import advice, explain  # noqa: E402
 from simtlab.report.page import write_page  # noqa: E402
 from simtlab.report.profile import LaunchProfile  # noqa: E402
-from tests.report import kernels  # noqa: E402
-from tests.report.test_browser import CHROMIUM, DRIVER, FLAGS  # noqa: E402
 
 SMALL = str(ROOT / "examples" / "h200-small.toml")
 WIDTH, HEIGHT = 1280, 800
@@ -71,7 +72,8 @@ PICTURES: dict[str, Callable[[], LaunchProfile]] = {
     "profile-triad": lambda: kernels.triad("h200"),
     "readme": lambda: transpose("h200", 1024),
 }
-LEFT_OUT = {"readme": ("#l0-stalls", "#l0-memory", "#l0-source .note")}  # so that the advice and the source lines are in one picture
+# Of the page, so that the advice and the source lines are in one picture.
+LEFT_OUT = {"readme": ("#l0-stalls", "#l0-memory", "#l0-source .note")}
 
 
 @contextmanager
