@@ -14,7 +14,7 @@ WAITS = {
 SHOWN = 4  # addresses
 
 
-def who_waits(records: Records) -> str:
+def wait_graph(records: Records) -> str:
     lines = [*_kernels(records.gpu[0])]
     for core in records.cores:
         lines += _core(core)
