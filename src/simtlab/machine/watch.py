@@ -88,7 +88,7 @@ class WatchedCycle:
     instructions: tuple[WatchedInstruction, ...]
     collectors: tuple[WatchedCollector, ...]
     ldst: tuple[int, ...]  # instructions in the load/store unit's queue, oldest first, by number
-    mshrs: tuple[int, ...]  # lines that have been missed and are on their way
+    mshrs: tuple[int, ...]  # lines that have been missed and are in flight
 
 
 @dataclass
