@@ -1,4 +1,4 @@
-"""The wait graph: who waits for whom, when a machine makes no progress: every warp, table, queue and bank that holds something up."""
+"""The wait graph of a machine that makes no progress: every warp, table, queue and bank that holds something up."""
 
 from typing import Any
 
