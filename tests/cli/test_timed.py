@@ -127,7 +127,7 @@ def test_utilisation_is_that_of_python_and_shown_where_there_is_any():
     assert found == launched(sl.Gpu("caps-gtx480")).utilisation
     assert 0 < found["dram_bus"] < 1
     assert found["sfu"] == 0
-    line = next(line for line in invoke(*TIMED).stdout.splitlines() if line.startswith("at work "))
+    line = next(line for line in invoke(*TIMED).stdout.splitlines() if line.startswith("utilisation "))
     assert f"dram bus {found['dram_bus']:.1%}" in line
     assert "sfu" not in line
 

@@ -66,7 +66,7 @@ def test_figures_1_and_4_come_from_the_store(tiny):
     assert "| MM | 2/2 | 4 |" in page
 
 
-def test_a_lone_cta_foretells_at_distances_up_to_seven_and_never_from_another(tiny):
+def test_a_lone_cta_predicts_at_distances_up_to_seven_and_never_from_another(tiny):
     """Nine CTAs of eight warps on fifteen cores: none has a neighbour."""
     chart = json.loads((tiny / "out" / "report.json").read_text())["figures"]["fig1a"]["machines"]["caps-gtx480"]
     accuracy, same, other = chart["values"].values()

@@ -16,7 +16,7 @@ from simtlab.lab.experiment import Experiment
 from simtlab.lab.machines import MachineChoice
 from simtlab.lab.store.results import results
 from simtlab.lab.sweep.cluster import Cluster
-from simtlab.lab.sweep.parcel import pack_parcel, unpack_parcel
+from simtlab.lab.sweep.payload import pack_payload, unpack_payload
 from simtlab.lab.sweep.task import Task
 from simtlab.policies.choice import PolicyChoice
 from simtlab.storage import PACKAGE
@@ -180,11 +180,11 @@ def test_ctrl_c_while_there_are_no_workers_stops_at_once(cluster, study, store):
     running.communicate()
 
 
-# Parcels --------------------------------------------------------------------------------------------------------------
+# Payloads -------------------------------------------------------------------------------------------------------------
 
 
 def test_what_a_worker_unpacks_has_the_same_key(program, policy, tmp_path, monkeypatch):
-    monkeypatch.setattr("simtlab.lab.sweep.parcel.cache_directory", lambda: tmp_path / "worker")
+    monkeypatch.setattr("simtlab.lab.sweep.payload.cache_directory", lambda: tmp_path / "worker")
     machine, graph = tmp_path / "mine.toml", tmp_path / "graph.el"
     (tmp_path / "common.toml").write_text('base = "gtx480"\nl1d.mshr_entries = 20\n')
     machine.write_text('base = "common.toml"\n')
@@ -192,24 +192,24 @@ def test_what_a_worker_unpacks_has_the_same_key(program, policy, tmp_path, monke
     for workload, files in ((str(program), {}), ("BFS", {"graph": str(graph)})):
         choice = MachineChoice(str(machine), {}, {"warp_scheduler": PolicyChoice(str(policy))})
         experiment = Experiment(workload, "tiny", choice, files=files)
-        parcel, sources = pack_parcel(experiment)
-        unpacked = unpack_parcel(parcel, {digest: path.read_bytes() for digest, path in sources.items()})
+        payload, sources = pack_payload(experiment)
+        unpacked = unpack_payload(payload, {digest: path.read_bytes() for digest, path in sources.items()})
         assert unpacked.key == experiment.key
         assert str(tmp_path / "worker") in str(unpacked.machine)
-        assert unpack_parcel(parcel, {}) == unpacked  # it is there already
+        assert unpack_payload(payload, {}) == unpacked  # it is there already
 
 
 def test_what_belongs_to_simtlab_stays_at_home():
     experiment = Experiment("BFS", "tiny", MachineChoice("gtx480", {}, {"warp_scheduler": PolicyChoice("gto")}))
-    parcel, sources = pack_parcel(experiment)
-    assert (parcel.experiment, sources) == (experiment, {})
+    payload, sources = pack_payload(experiment)
+    assert (payload.experiment, sources) == (experiment, {})
 
 
 def test_files_that_cannot_travel_are_named(program, tmp_path):
     (tmp_path / "common.h").write_text("#define N 3\n")
     (program / "kernel.cu").write_text('#include "../common.h"\n' + (program / "kernel.cu").read_text())
     with pytest.raises(StudyError, match="which lies outside its folder"):
-        pack_parcel(Experiment(str(program), "tiny", MachineChoice("gtx480")))
+        pack_payload(Experiment(str(program), "tiny", MachineChoice("gtx480")))
 
 
 # Slurm ----------------------------------------------------------------------------------------------------------------

@@ -10,9 +10,9 @@ import pytest
 
 from simtlab.errors import SimtlabError
 from simtlab.lab import sources
-from simtlab.lab.carry_out import carry_out
 from simtlab.lab.experiment import Experiment
 from simtlab.lab.machines import MachineChoice
+from simtlab.lab.run_experiment import run_experiment
 from simtlab.policies.choice import PolicyChoice
 from simtlab.storage import PACKAGE
 
@@ -54,7 +54,7 @@ def test_the_cuda_compiler_is_part_of_the_key(monkeypatch):
 
 
 def test_a_result_says_whose_register_count_decided(program):
-    record = carry_out(experiment(program, changes={"core.cores": 1}))
+    record = run_experiment(experiment(program, changes={"core.cores": 1}))
     assert {row["registers_from"] for row in record.occupancy} == {"ptxas for sm_75"}
     assert all(row["registers"] > 0 for row in record.occupancy)
 
@@ -94,9 +94,9 @@ def test_a_workload_counts_by_its_folder_wherever_it_is(program, tmp_path):
 def test_a_workload_that_was_edited_is_imported_anew(program):
     """Old code must never run under the key of the new."""
     one = experiment(program, changes={"core.cores": 1})
-    before, definition = carry_out(one), program / "workload.py"
+    before, definition = run_experiment(one), program / "workload.py"
     definition.write_text(definition.read_text().replace('"rounds": 2', '"rounds": 9'))
-    after = carry_out(one)
+    after = run_experiment(one)
     assert (before.inputs["parameters"]["rounds"], after.inputs["parameters"]["rounds"]) == (2, 9)
     assert after.instructions > before.instructions
     assert after.key == one.key != before.key

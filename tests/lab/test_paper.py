@@ -215,7 +215,7 @@ def test_a_mistake_in_a_studys_file_is_told_in_a_sentence_with_its_line(mine, st
     text = STUDY.replace(before, after, 1)
     mine.write_text(text.replace("SCHEDULERS})]", "SCHEDULERS}))") if mistake == "no list of runs" else text)
     swept = SweepAnswer(Plan(4, 4, None), Summary(stored_before=4), store)
-    monkeypatch.setattr("simtlab.cli.paper.carry_out", lambda runs, place: (list(runs.experiments()), swept)[1])
+    monkeypatch.setattr("simtlab.cli.paper.run_sweep", lambda runs, place: (list(runs.experiments()), swept)[1])
     Store(store).close()
     said = refused(2, "paper", mine, "--store", store, "--out", tmp_path / "out")
     assert words in said

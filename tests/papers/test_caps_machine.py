@@ -152,7 +152,7 @@ def test_a_full_queue_drops(tmp_path):
 
 @pytest.mark.parametrize(("last", "early"), [(1, 1), (3, 0)])
 def test_a_line_that_is_asked_for_after_it_was_pushed_out_came_too_early(tmp_path, last, early):
-    """Loads of one set of the L1, each of which prefetches the next line of it: the first prefetch is pushed out by the others."""
+    """Loads of one set of the L1, each of which prefetches the next line of it: the first prefetch is evicted by the others."""
     path = tmp_path / "ask.py"
     path.write_text(ASK)
     device = gpu({"l1d.index": "linear"}, prefetcher=f"{path},offset=4096")

@@ -215,6 +215,6 @@ def test_a_new_cta_in_a_slot_has_an_empty_table_and_a_new_one_leads(bench):
     issue(bench, A, 0), issue(bench, A, 1), issue(bench, B, 0)
     bench.move_in(A, 3)
     assert not bench.own.per_cta[A]["updated"].any()
-    bench.load(C, 0, address(C, 0))  # the next to load: now it leads, and nothing is foretold of it
+    bench.load(C, 0, address(C, 0))  # the next to load: now it leads, and nothing is predicted of it
     assert bench.own.leading_cta == C + 1
     assert issue(bench, A, 0) == expected((A, 1), (A, 2))

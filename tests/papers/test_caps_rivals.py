@@ -10,7 +10,7 @@ STRIDE = 0x400
 class TestIntra:
     """Stride from iteration to iteration of one warp."""
 
-    def test_two_equal_strides_foretell_the_next_iteration_of_every_access(self):
+    def test_two_equal_strides_predict_the_next_iteration_of_every_access(self):
         bench = Bench("intra")
         assert bench.load(A, 1, 0x1000, 0x9000) == []
         assert bench.load(A, 1, 0x1400, 0x9400) == []
@@ -47,7 +47,7 @@ class TestIntra:
 class TestInter:
     """Stride from warp to warp, whatever their CTA."""
 
-    def test_two_equal_strides_foretell_the_next_warps(self):
+    def test_two_equal_strides_predict_the_next_warps(self):
         bench = Bench("inter", (8,), degree=2)
         assert bench.load(A, 0, 0x1000) == []
         assert bench.load(A, 1, 0x1000 + STRIDE) == []

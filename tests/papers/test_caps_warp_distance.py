@@ -21,7 +21,7 @@ def at(distances: dict[int, int]) -> list[int]:
     return [distances.get(distance, 0) for distance in range(1, MOST + 1)]
 
 
-def test_nothing_is_foretold_until_a_stride_was_seen_twice():
+def test_nothing_is_predicted_until_a_stride_was_seen_twice():
     bench = Bench("warp-distance", (8,))
     for warp in range(4):
         assert bench.load(A, warp, warp * STRIDE) == []
@@ -40,7 +40,7 @@ def test_the_gap_is_from_the_base_warps_load_to_the_targets():
     assert counts(bench, "gap_cycles") == at({1: 101 + 1, 2: 102})  # 2 to 3, 3 to 4; 2 to 4
 
 
-def test_the_next_cta_has_another_base_and_what_is_foretold_of_it_is_wrong():
+def test_the_next_cta_has_another_base_and_what_is_predicted_of_it_is_wrong():
     """Slots 0 to 15 are of CTA A, 16 to 31 of B, whose addresses lie elsewhere."""
     bench = Bench("warp-distance", (16, 16))
     for warp in range(16):
@@ -68,14 +68,14 @@ def test_one_odd_step_as_between_ctas_does_not_replace_the_stride():
     assert counts(bench, "right")[0] == right[0] + 1
 
 
-def test_a_target_that_came_first_is_not_foretold_and_its_next_iteration_is_not_what_was_expected():
+def test_a_target_that_came_first_is_not_predicted_and_its_next_iteration_is_not_what_was_expected():
     bench = Bench("warp-distance", (8,))
     for warp in (0, 1, 2, 4):
         bench.load(A, warp, warp * STRIDE)
     before = counts(bench, "right"), counts(bench, "targeted")
     bench.load(A, 3, 3 * STRIDE)  # after the warp at distance 1 that it could have fetched for
     after = counts(bench, "right"), counts(bench, "targeted")
-    assert after[0][0] == before[0][0] + 1, "warp 2 has foretold warp 3"
+    assert after[0][0] == before[0][0] + 1, "warp 2 has predicted warp 3"
     bench.load(A, 4, 4 * STRIDE + 64)  # the next step of its loop
     assert counts(bench, "targeted")[0] == after[1][0] + 1
     assert counts(bench, "right")[0] == after[0][0]
@@ -90,7 +90,7 @@ def test_a_load_is_compared_once_with_each_warp_before_it():
     assert counts(bench, "targeted") == targeted
 
 
-def test_all_accesses_must_be_foretold_and_loads_are_told_apart_by_pc():
+def test_all_accesses_must_be_predicted_and_loads_are_told_apart_by_pc():
     bench = Bench("warp-distance", (8,))
     for warp in range(4):
         bench.load(A, warp, warp * STRIDE, 0x8000 + warp * STRIDE + (64 if warp == 3 else 0))
@@ -145,7 +145,7 @@ def test_accuracy_falls_where_ctas_of_eight_warps_end():
     assert sum(in_cta) > 0.98 * sum(right)
 
 
-def test_tiles_of_a_that_lie_one_below_the_other_are_foretold_across_ctas():
+def test_tiles_of_a_that_lie_one_below_the_other_are_predicted_across_ctas():
     """Why accuracy does not fall to zero in the study: the rows of the next tile of A begin where this one's end."""
     run = multiply(rows=480, columns=16)
     crossing = [all_ - same for all_, same in zip(by_distance(run, "right"), by_distance(run, "right_in_cta"), strict=True)]

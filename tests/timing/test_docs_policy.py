@@ -42,7 +42,7 @@ def test_the_prefetcher_of_the_page_fetches_the_lines_after_those_that_miss(bloc
     )
     device = sl.Gpu("caps-gtx480", prefetcher="mine.py", warp_scheduler="gto")
     found = kernel(device, one_by_one)(1, 32, [device.zeros(1024)] * 2).counters
-    # Lines 0, 2, 4, 6 miss and bring 1, 3, 5, 7 along, which the next load finds there or on their way.
+    # Lines 0, 2, 4, 6 miss and bring 1, 3, 5, 7 along, which the next load finds there or in flight.
     assert (found["l1_misses"], found["prefetches_issued"], found["prefetches_used"]) == (4, 4, 4)
 
 

@@ -206,7 +206,7 @@ def test_a_write_completes_a_line_with_its_sector():
 
 
 def test_a_line_that_a_write_through_takes_sends_a_dirty_one_off():
-    """A local store leaves a dirty line; global stores to its set push it out."""
+    """A local store leaves a dirty line; global stores to its set evict it."""
     changes = {"l1d.write_local": "write-back", "l1d.write_allocate": True, "l1d.write_global": "write-through"}
     machine = gpu(SMALL | changes | {"l1d.bytes": LINE, "l1d.ways": 1})
     body = ".local .align 4 .b8 box[4];\nst.local.u32 [box], %r1;\n" + WHOLE_LINE
@@ -222,7 +222,7 @@ def test_global_stores_skip_an_l1_that_is_for_local_memory_only():
 @pytest.mark.parametrize("allocate", ["on-miss", "on-fill"])
 @pytest.mark.parametrize("room", [1, 2, 8])
 def test_a_dirty_line_goes_to_the_l2_when_it_is_pushed_out(allocate, room):
-    """Also where it and the miss that pushes it out cannot leave together."""
+    """Also where it and the miss that evicts it cannot leave together."""
     write_back = {"l1d.write_global": "write-back", "l1d.write_allocate": True}
     machine = gpu(SMALL | write_back | {"l1d.allocate": allocate, "l1d.miss_queue_entries": room})
     sets = machine.machine.config.l1d.sets
@@ -304,7 +304,7 @@ def test_the_sectors_from_the_first_that_is_dirty_to_the_last_go_to_dram(words, 
     lines = 2 * l2.lines * l2.slices
     step = f"add.u64 %d1, %d1, {LINE};\n"
     found = counted(machine, (write_some(*words) + step) * lines, lines=lines)
-    assert found["l2_write_backs"] >= lines // 2  # instructions push some out too
+    assert found["l2_write_backs"] >= lines // 2  # instructions evict some too
     assert found["l2_write_back_sectors"] == sectors * found["l2_write_backs"]
 
 

@@ -71,18 +71,18 @@ def test_only_active_threads_count():
         ("fail_network", {**PLENTY, "l1d.miss_queue_entries": 1}, 32),
     ],
 )
-def test_requests_that_the_l1_refuses_are_told_by_their_cause(cause, changes, stride):
+def test_requests_that_the_l1_rejects_are_told_by_their_cause(cause, changes, stride):
     run = strided(changes, stride)
     load = only(run)
     assert load["requests"] == load["miss"] == 32
     assert load[cause] > 0
     assert {name: load[name] for name in FAILURES if name != cause} == dict.fromkeys(set(FAILURES) - {cause}, 0)
-    assert load[cause] == load["by_itself"] + 1 - 32  # every cycle from the first request to the last took one or refused one
-    stores = run.counters[f"l1_{cause}"] - load[cause]  # the kernel's one store can be refused too
+    assert load[cause] == load["by_itself"] + 1 - 32  # every cycle from the first request to the last took one or rejected one
+    stores = run.counters[f"l1_{cause}"] - load[cause]  # the kernel's one store can be rejected too
     assert 0 <= stores <= (0 if cause != "fail_network" else run.cycles)
 
 
-def test_all_ways_on_their_way_refuse_until_the_first_line_comes():
+def test_all_ways_in_flight_reject_until_the_first_line_comes():
     """Four ways: the fifth request waits for the first's data, then one goes with each line that comes."""
     load = only(strided(FOUR_SETS, 4 * 32))
     of_five = only(strided(FOUR_SETS, 4 * 32, threads=5))
@@ -215,13 +215,13 @@ def test_shared_loads_are_counted():
     assert run.loads["executed"].sum() == 2
 
 
-def test_the_load_store_unit_is_held_by_what_the_l1_refuses():
+def test_the_load_store_unit_is_held_by_what_the_l1_rejects():
     run = strided(FOUR_SETS, 4 * 32)
     load, stores = only(run), 1
-    refused = sum(run.counters[f"l1_{name}"] for name in FAILURES)
-    held = load["requests"] + stores + refused  # a cycle for each access that was taken, and for each try that was not
+    rejected = sum(run.counters[f"l1_{name}"] for name in FAILURES)
+    held = load["requests"] + stores + rejected  # a cycle for each access that was taken, and for each try that was not
     idle = idle_units(run.counters, run.cycles, {"sp": 1, "sfu": 1})
-    assert refused >= load["fail_tag"] > 0
+    assert rejected >= load["fail_tag"] > 0
     assert idle["LD/ST"] == pytest.approx(1 - held / run.cycles)
     assert idle["SFU"] == 1
     assert 0 < idle["SP"] < 1

@@ -50,7 +50,7 @@ def test_a_prefetch_in_time_turns_a_miss_into_a_hit(policy):
     assert found["prefetch_distance_cycles"] > 500
 
 
-def test_a_demand_that_comes_early_joins_the_prefetch(policy):
+def test_a_demand_that_comes_early_merges_with_the_prefetch(policy):
     found = counters(policy, LOAD.format(offset=0) + LOAD.format(offset=128))
     assert (found["used"], found["late"], found["misses"], found["reserved"]) == (1, 1, 1, 1)
     assert 0 < found["prefetch_distance_cycles"] < 1000
@@ -60,7 +60,7 @@ def test_a_line_in_the_cache_or_on_its_way_is_not_fetched_again(policy):
     again = LOAD.format(offset=0) + SPIN.format(n=1) + LOAD.format(offset=0) + LOAD.format(offset=512)
     found = counters(policy, again)
     assert found["dropped_present"] == 1
-    twice = "ld.global.u32 %r4, [%d1+128];\nld.global.u32 %r5, [%d1];\nadd.u32 %r3, %r4, %r5;\n"  # the second foresees line 1
+    twice = "ld.global.u32 %r4, [%d1+128];\nld.global.u32 %r5, [%d1];\nadd.u32 %r3, %r4, %r5;\n"  # the second predicts line 1
     assert counters(policy, twice)["dropped_pending"] == 1
 
 

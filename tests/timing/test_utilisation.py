@@ -29,8 +29,8 @@ def test_shared_memory_keeps_the_load_store_unit_for_each_pass(stride, passes):
 
 
 @pytest.mark.parametrize(("ports", "busy"), [(1, 32), (4, 8)])
-def test_the_load_store_unit_is_at_work_while_it_makes_accesses_not_while_it_is_refused(ports, busy):
-    """32 lines, and one place towards the network: most cycles are refusals."""
+def test_the_load_store_unit_is_busy_while_it_makes_accesses_not_while_it_is_rejected(ports, busy):
+    """32 lines, and one place towards the network: most cycles are rejections."""
     device = gpu({"l1d.ports": ports, "l1d.miss_queue_entries": 64})
     load_32_lines = "mul.wide.u32 %d2, %r1, 128;\nadd.u64 %d2, %d2, %d1;\nld.global.u32 %r3, [%d2];\n"
     assert run(device, load_32_lines).counters["busy_ldst"] == busy

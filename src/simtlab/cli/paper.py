@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simtlab.cli.answer import Answer, Stopped
-from simtlab.cli.sweep import Place, SweepAnswer, carry_out
+from simtlab.cli.sweep import Place, SweepAnswer, run_sweep
 from simtlab.cli.tables import show_table
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def run_study(name: str, size: str | None, only: Sequence[str], gpus: Sequence[s
     figures = [figure for one in only for figure in study.chosen(one)] if only else list(study.figures)
     machines = list(dict.fromkeys([study.gpu, *gpus]))
     runs = runs_of(study, figures, machines, size or study.size)
-    swept = carry_out(runs, place)
+    swept = run_sweep(runs, place)
     if swept.summary.interrupted:
         raise Stopped(swept)
     report = make_report(study, figures, machines, size or study.size, place.store, swept.summary.failures)

@@ -1,4 +1,4 @@
-"""`simtlab run`: carry out a plan and say what each launch did and which arrays changed."""
+"""`simtlab run`: run a plan and say what each launch did and which arrays changed."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def shown(value: np.generic) -> Any:
     return number
 
 
-def carry_out(plan: Plan, host: Host) -> RunAnswer:
+def run_plan(plan: Plan, host: Host) -> RunAnswer:
     """Compile, make the arrays, launch, write the files."""
     check_source(plan.source, plan.include)
     gpu = plan.machine.build(host)

@@ -40,7 +40,7 @@ class Place:
 
 
 def sweep_file(file: Path, place: Place, only_plan: bool) -> Answer:
-    """Carry out the sweep in a file."""
+    """Run the sweep in a file."""
     from simtlab.lab.store.store import Store
     from simtlab.lab.sweep.plan import make_plan
     from simtlab.lab.sweep.study import read_study
@@ -49,13 +49,13 @@ def sweep_file(file: Path, place: Place, only_plan: bool) -> Answer:
     with Store(place.store) as store:
         if only_plan:
             return PlanAnswer(make_plan(sweep, store), place, store.path)
-    answer = carry_out(sweep, place)
+    answer = run_sweep(sweep, place)
     if answer.summary.interrupted:
         raise Stopped(answer)
     return answer
 
 
-def carry_out(sweep: Experiments, place: Place) -> SweepAnswer:
+def run_sweep(sweep: Experiments, place: Place) -> SweepAnswer:
     """Run what is missing of a sweep, telling how it goes on stderr."""
     from simtlab.lab.store.store import Store
     from simtlab.lab.sweep.loop import Loop, Summary

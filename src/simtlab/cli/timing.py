@@ -185,7 +185,7 @@ class Timing:
         caches = list(self._cache_rows())
         if caches:
             console.print()
-            show_table(console, ["cache", "loads", "hits", "joined a miss", "misses", "miss rate"], caches, right=range(1, 6))
+            show_table(console, ["cache", "loads", "hits", "merged", "misses", "miss rate"], caches, right=range(1, 6))
         console.print()
         show_facts(console, list(self._memory_facts()))
         console.print()
@@ -207,8 +207,8 @@ class Timing:
         yield "core time", self._core_time()
         if self.mean_load_latency is not None:
             yield "load latency", f"{self.mean_load_latency:,.0f} cycles on average"
-        at_work = [f"{part.replace('_', ' ')} {share:.1%}" for part, share in self.utilisation.items() if share >= SMALLEST_SHARE]
-        yield "at work", ", ".join(at_work) or "nothing"
+        shares = [f"{part.replace('_', ' ')} {share:.1%}" for part, share in self.utilisation.items() if share >= SMALLEST_SHARE]
+        yield "utilisation", ", ".join(shares) or "nothing"
 
     def _core_time(self) -> str:
         """What the cores did, as DYNCTA looks at it."""
@@ -219,17 +219,17 @@ class Timing:
         return f"{', '.join(parts)}: Type-{dyncta_type(self.counters)} of DYNCTA"
 
     def _cache_rows(self) -> Iterator[list[str]]:
-        for name, hit_counter, joined_counter, miss_counter in CACHES:
+        for name, hit_counter, merged_counter, miss_counter in CACHES:
             hits, misses = self.counters[hit_counter], self.counters[miss_counter]
-            joined = self.counters[joined_counter] if joined_counter else 0
-            loads = hits + joined + misses
+            merged = self.counters[merged_counter] if merged_counter else 0
+            loads = hits + merged + misses
             if loads:
-                yield [name, f"{loads:,}", f"{hits:,}", f"{joined:,}", f"{misses:,}", f"{misses / loads:.1%}"]
+                yield [name, f"{loads:,}", f"{hits:,}", f"{merged:,}", f"{misses:,}", f"{misses / loads:.1%}"]
 
     def _memory_facts(self) -> Iterator[tuple[str, str]]:
         count = self.counters
         failures = [f"{name} {count[counter]:,}" for name, counter in FAILURES if count[counter]]
-        yield "L1 reservation failures", f"{', '.join(failures)} (cycles put off)" if failures else "none"
+        yield "L1 reservation failures", f"{', '.join(failures)} (cycles stalled)" if failures else "none"
         written_back = f"{count['l2_write_backs']:,} lines written back"
         yield "L2", f"{count['l2_writes']:,} writes, {count['l2_atomics']:,} atomics, {written_back}"
         requests = count["dram_reads"] + count["dram_writes"]

@@ -49,9 +49,9 @@ def run_program_or_workload(
     refuse(of_workload, "is for workloads; `simtlab list workloads` shows them")
     if asks_for_the_program(file, program):
         return run_whole_program(file, program, machine, host, as_json)
-    from simtlab.cli.run import carry_out
+    from simtlab.cli.run import run_plan
 
-    return carry_out(make_plan(file, program, seed, machine), host)
+    return run_plan(make_plan(file, program, seed, machine), host)
 
 
 def asks_for_the_program(file: Path, options: Options) -> bool:

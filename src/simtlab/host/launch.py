@@ -104,7 +104,7 @@ class Run(Explained):
 
     @property
     def utilisation(self) -> dict[str, float]:
-        """The share of its time that each part of the machine was at work: units, networks, L2, DRAM bus."""
+        """Utilisation, the share of its time that each part of the machine worked: units, networks, L2, DRAM bus."""
         return self._timing().utilisation
 
     def figures(self) -> list[LaunchProfile]:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simtlab.lab.carry_out import record_of
 from simtlab.lab.errors import StudyError
 from simtlab.lab.ingredients import Look, file_digest
 from simtlab.lab.machines import MachineChoice
 from simtlab.lab.record import Record
+from simtlab.lab.run_experiment import record_of
 from simtlab.lab.store.store import Store
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ SIMULATOR = (
     "compiled.py", "dispatcher.py", "frontend", "isa", "program", "execute", "host", "machine",
     *(f"policies/{path.name}" for path in sorted((PACKAGE / "policies").glob("*.py"))),
     "workloads/frame.py", "workloads/loading.py", "workloads/check.py", "workloads/files.py",
-    "lab/carry_out.py", "lab/tables.py",
+    "lab/run_experiment.py", "lab/tables.py",
 )  # fmt: skip
 OWN_FOLDERS = ("policies", "workloads")  # whose files are followed from import to import
 LEFT_OUT = ("__pycache__",)

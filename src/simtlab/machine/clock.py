@@ -55,7 +55,7 @@ def run_stretch(gpu, cores, slices, channels, networks, requests):
         at_rest = gpu.finished_kernels == gpu.kernels and requests.used == 0 and gpu.ahead <= gpu.cycle
         if at_rest and not write_back_all(gpu, cores, requests):
             return DONE
-        if gpu.jump and not busy:  # where cores are at work, looking for a jump would cost more than it saves
+        if gpu.jump and not busy:  # where cores are busy, looking for a jump would cost more than it saves
             jump(gpu, min(next_event(gpu, networks) - 1, gpu.until))
     return SPENT
 

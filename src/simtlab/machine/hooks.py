@@ -59,10 +59,10 @@ SLOTS = {
     "l1_allocation": Slot("core", "which loads leave the L1 alone", {
         "bypass": HookPoint("op", "whether the next access of core.ops[op] goes around the L1", required=True, answers="yes or no"),
     }),
-    "l1_replacement": Slot("lines", "which line of an L1 set makes room", {
+    "l1_replacement": Slot("lines", "which line of an L1 set is evicted", {
         "victim": HookPoint("ways", "the way to replace, among those that `may_go`, or NO_WAY", required=True, answers="way"),
     }),
-    "l2_replacement": Slot("lines", "which line of an L2 set makes room", {
+    "l2_replacement": Slot("lines", "which line of an L2 set is evicted", {
         "victim": HookPoint("ways", "the way to replace, among those that `may_go`, or NO_WAY", required=True, answers="way"),
     }),
     "divergence": Slot("warp", "which side of a branch runs first", {

@@ -22,7 +22,7 @@ MAX_LATENCY = 960  # of a unit or a first-level memory; what a narrow SIMD adds 
 MAX_L1_LINES = 2048
 MAX_L2_LINES = 16384  # of a slice
 MAX_MSHRS = 256  # of a cache
-MAX_WAITERS = 2048  # for lines on their way to one cache
+MAX_WAITERS = 2048  # for lines in flight to one cache
 MAX_INJECTIONS = 256  # requests of a core that wait for the network
 
 # Networks

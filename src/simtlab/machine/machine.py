@@ -28,8 +28,8 @@ from simtlab.machine.occupancy import Occupancy, occupancy
 from simtlab.machine.ratios import RATIOS, dyncta_type
 from simtlab.machine.state import MAX_KERNELS
 from simtlab.machine.utilisation import utilisation
+from simtlab.machine.wait_graph import wait_graph
 from simtlab.machine.watch import Watch
-from simtlab.machine.who_waits import who_waits
 from simtlab.policies.attach import attach
 from simtlab.policies.choice import PolicyChoice, read_choice
 from simtlab.policies.counters import counted, explained
@@ -193,7 +193,7 @@ class Machine:
         if not is_done:
             launch, so_far = self._under_way(launches, self._results(prepared, before, first))
             message = f"kernel '{launch.program.readable_name}' is not done after {self.max_cycles} cycles"
-            raise CycleLimit(f"{message}\n{who_waits(self.records)}", launch.program, so_far)
+            raise CycleLimit(f"{message}\n{wait_graph(self.records)}", launch.program, so_far)
         self._unfinished = False
         return self._results(prepared, before, first)
 
@@ -285,7 +285,7 @@ class Machine:
         idle = cycle - (seen.since if all(looks) else int(gpu.last_progress))
         if idle > self.stuck_cycles:
             names = " and ".join(dict.fromkeys(f"'{launch.program.readable_name}'" for launch in launches))
-            raise Deadlock(f"kernel {names}: nothing has come any further for {idle} cycles\n{who_waits(self.records)}")
+            raise Deadlock(f"kernel {names}: nothing has come any further for {idle} cycles\n{wait_graph(self.records)}")
         return Progress(changes, finished, executed, seen.since)
 
     def _counted(self) -> np.ndarray:

@@ -27,7 +27,7 @@ class L1Outcome(IntEnum):
     """What a cycle of the L1 came to for the access of a load, as LOADS (Fig. 3) has it. The failures are in `Failure`'s order."""
 
     HIT = 0
-    HIT_RESERVED = 1  # joined a miss under way
+    HIT_RESERVED = 1  # merged with a pending miss
     MISS = 2
     FAIL_TAG = 3
     FAIL_MSHR = 4
@@ -46,7 +46,7 @@ class L2Answer(IntEnum):
     """What the L2 had for a read."""
 
     HIT = 0
-    HIT_RESERVED = 1  # the line was on its way from DRAM
+    HIT_RESERVED = 1  # the line was in flight from DRAM
     MISS = 2
 
 

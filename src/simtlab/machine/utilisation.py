@@ -1,4 +1,4 @@
-"""How much of its time each part of the machine was at work."""
+"""Utilisation: how much of its time each part of the machine worked."""
 
 from collections.abc import Mapping
 
@@ -25,7 +25,7 @@ def utilisation(config: MachineConfig, counters: Mapping[str, int], cycles: int)
 
 def idle_units(counters: Mapping[str, float], cycles: float, units: Mapping[str, int]) -> dict[str, float]:
     """The share of so many core cycles, of all cores together, in which nothing is in the first stage of a unit (LOADS Fig. 4),
-    with so many SP and SFU units in a core. The load/store unit is held by what the L1 refuses, too."""
+    with so many SP and SFU units in a core. The load/store unit is held by what the L1 rejects, too."""
     held = sum(counters[name] for name in ("busy_ldst", "l1_fail_tag", "l1_fail_mshr", "l1_fail_network"))
     busy = {"SP": counters["busy_sp"] / units["sp"], "SFU": counters["busy_sfu"] / units["sfu"], "LD/ST": held}
     return {unit: 1 - min(1.0, count / cycles) for unit, count in busy.items()} if cycles else {}

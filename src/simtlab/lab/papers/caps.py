@@ -78,7 +78,7 @@ def by_distance(found: Sequence[Result], over: str, under: str, less: str | None
 
 
 def fig1a(found: Sequence[Result]) -> Chart:
-    """Accuracy is the share of demands that a warp before them had rightly foretold."""
+    """Accuracy is the share of demands that a warp before them had correctly predicted."""
     right = {
         "accuracy": by_distance(found, "right", "demands"),
         "foretold from the same CTA": by_distance(found, "right_in_cta", "demands"),
@@ -179,7 +179,7 @@ def fig14a(found: Sequence[Result]) -> Chart:
             filled = sum(counters["prefetches_filled"] for counters in those)
             together = sum(counters[counter] for counters in those) / filled if filled else None
             series[name + suffix] = [*values[name], together]
-    return Chart([*PROGRAMS, ALL], series, "share of prefetched lines pushed out before use")
+    return Chart([*PROGRAMS, ALL], series, "share of prefetched lines evicted before use")
 
 
 def fig14b(found: Sequence[Result]) -> Chart:
@@ -244,7 +244,7 @@ STUDY = Study(
         Figure("fig13a", "Requests from cores", sweeps(MECHANISMS), fig13a,
                [Expected("CAPS, at most", "CAPS", "all", 1.03, FIG13), Expected("INTER, at least", "INTER", "all", 2.0, FIG13)]),
         Figure("fig13b", "DRAM reads", sweeps(MECHANISMS), fig13b, [Expected("CAPS, at most", "CAPS", "all", 1.03, FIG13)]),
-        Figure("fig14a", "Prefetched lines pushed out before use", sweeps(WAKING), fig14a, [
+        Figure("fig14a", "Prefetched lines evicted before use", sweeps(WAKING), fig14a, [
             Expected(name, name, ALL, share, "section VI-E, Fig. 14a")
             for name, share in (("CAPS", 0.0091), ("without wake-up", 0.0116))]),
         Figure("fig14b", "From prefetch to demand", sweeps(CAPS_ON), fig14b, [

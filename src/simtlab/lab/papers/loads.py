@@ -110,7 +110,7 @@ def fig3b(found: Sequence[Result]) -> Chart:
 
 
 def fig4(found: Sequence[Result]) -> Chart:
-    """A unit is busy while its first stage is held: the load/store unit also while the L1 refuses what it has."""
+    """A unit is busy while its first stage is held: the load/store unit also while the L1 rejects what it has."""
     from simtlab.machine.utilisation import idle_units
 
     def idle(unit: str) -> Callable[[Result], Number]:

@@ -10,9 +10,9 @@ from typing import Any
 
 from simtlab.lab.errors import ClusterError
 from simtlab.lab.sources import simulator_digest
-from simtlab.lab.sweep.parcel import pack_parcel
+from simtlab.lab.sweep.payload import pack_payload
 from simtlab.lab.sweep.pool import PATIENCE_SECONDS
-from simtlab.lab.sweep.remote import about_me, keep, run_parcel
+from simtlab.lab.sweep.remote import about_me, keep, run_payload
 from simtlab.lab.sweep.task import Outcome, Task
 
 CONNECT_SECONDS = 10
@@ -101,14 +101,14 @@ class Cluster:
         return self._counted_threads
 
     def start(self, task: Task) -> None:
-        parcel, sources = pack_parcel(task.experiment)
+        payload, sources = pack_payload(task.experiment)
         for digest, path in sources.items():
             if digest not in self._files:
                 self._files[digest] = self.client.submit(keep, path.read_bytes(), key=f"simtlab-file-{digest}")
         files = {digest: self._files[digest] for digest in sources}
         name = f"simtlab-{task.key}-{task.attempt}-{self._session}"
         future = self.client.submit(
-            run_parcel, parcel, task.key, files, self.patience_seconds, simulator_digest(), key=name, pure=False
+            run_payload, payload, task.key, files, self.patience_seconds, simulator_digest(), key=name, pure=False
         )
         self._under_way[name] = future
         future.add_done_callback(lambda ended: self._ended.put((task, ended)))

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from simtlab.lab.sources import simulator_digest
-from simtlab.lab.sweep.parcel import Parcel, unpack_parcel
+from simtlab.lab.sweep.payload import Payload, unpack_payload
 from simtlab.lab.sweep.pool import Pool
 from simtlab.lab.sweep.task import Outcome, Task
 
@@ -31,12 +31,12 @@ def keep(data: bytes) -> bytes:
     return data
 
 
-def run_parcel(parcel: Parcel, key: str, files: Mapping[str, bytes], patience: float, digest: str) -> tuple[str, Any, str]:
+def run_payload(payload: Payload, key: str, files: Mapping[str, bytes], patience: float, digest: str) -> tuple[str, Any, str]:
     """("done", record, host), ("failed", error, host), ("lost", why, host) or ("foreign", digest, host)."""
     host, mine = about_me()
     if mine != digest:
         return "foreign", mine, host
-    outcome = run_beside(unpack_parcel(parcel, files), key, patience)
+    outcome = run_beside(unpack_payload(payload, files), key, patience)
     if outcome.record is not None:
         return "done", outcome.record, host
     return ("lost", outcome.lost, host) if outcome.lost else ("failed", outcome.error, host)

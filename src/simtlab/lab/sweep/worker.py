@@ -53,7 +53,7 @@ def listen(source: BinaryIO, inbox: SimpleQueue[Any]) -> None:
 
 def serve(experiment: Any, key: str, out: BinaryIO) -> tuple[str, Any]:
     """Run one experiment: ("done", record), ("failed", error) or ("memory", error)."""
-    from simtlab.lab.carry_out import carry_out
+    from simtlab.lab.run_experiment import run_experiment
 
     last = 0.0
 
@@ -64,7 +64,7 @@ def serve(experiment: Any, key: str, out: BinaryIO) -> tuple[str, Any]:
             send(out, ("alive", cycles))
 
     try:
-        record = carry_out(experiment, sign_of_life)
+        record = run_experiment(experiment, sign_of_life)
         if record.key != key:
             raise SourcesChanged(f"{experiment}: its sources were changed since the sweep was planned; run the sweep again")
         return "done", record

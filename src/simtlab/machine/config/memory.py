@@ -37,7 +37,7 @@ class Cache:
     line_bytes: int = count("bytes", "a line: what one tag covers", low=16, high=MAX_DATA_BYTES, power_of_two=True)
     ways: int = count("ways", "lines of a set", high=1024)
     index: str = choice("how an address chooses its set", "linear", "hashed", default="linear")
-    replacement: str = choice("which line of a set makes room", "lru", "fifo", default="lru")
+    replacement: str = choice("which line of a set is evicted", "lru", "fifo", default="lru")
     mshr_entries: int = count("entries", "lines (of a sectored cache, sectors) that may be missing at once", high=MAX_MSHRS)
 
     @property

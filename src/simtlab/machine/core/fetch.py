@@ -53,7 +53,7 @@ def fetch_for(gpu, core, requests, w):
         if way == slot.asked_line:
             lock(cache, way, -1)
             slot.asked_line = NO_WAY
-            core.refused = np.uint64(0)  # the line can make room for another
+            core.refused = np.uint64(0)  # the line can be evicted
         decode(gpu, core, w, address)
         return
     core.moved = gpu.cycle
@@ -85,7 +85,7 @@ def ask(gpu, core, requests, w, way, address):
     core.l1i_misses += 1
     core.instruction_misses += 1
     reserve(cache, way, address, np.uint32(1))
-    lock(cache, way, 1)  # else warps could push each other's lines out for ever
+    lock(cache, way, 1)  # else warps could evict each other's lines for ever
     core.slots[w].asked_line = way
     send(gpu, core, requests, INSTRUCTION, line_of(cache, address), cache.line_bytes, w, -1)
 

@@ -1,7 +1,7 @@
 """The load/store unit: instructions in order, one line a cycle to the L1; a line that cannot be taken is tried again.
 
-Every cycle in which the L1 refuses is counted by its cause, as LOADS does: no way free in the set (tag), no MSHR, no room
-towards the network.
+Every cycle in which the L1 rejects an access (a reservation failure) is counted by its cause, as LOADS does: no way free in
+the set (tag), no MSHR, no room towards the network.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from simtlab.machine.core.timing import Memory
 from simtlab.machine.fifo import NOTHING, front, is_full, pop, push
 from simtlab.machine.memory.cache import line_of, lock
 from simtlab.machine.memory.constant_cache import fetch_constant
-from simtlab.machine.memory.l1 import Failure, load, mshr_full, send_atomic, store_line, why_refused
+from simtlab.machine.memory.l1 import Failure, load, mshr_full, send_atomic, store_line, why_rejected
 from simtlab.machine.memory.prefetch import overtake, serve_prefetch
 
 IN_LDST, WAITING = int(OpState.IN_LDST), int(OpState.WAITING)
@@ -64,7 +64,7 @@ def serve(gpu, core, requests):
 
 @compiled
 def leave_if_served(gpu, core, number):
-    """An instruction with all its accesses on their way makes room for the next."""
+    """An instruction with all its accesses in flight makes room for the next."""
     op = core.ops[number]
     if op.passes > 0 or op.served < op.accesses:
         return
@@ -104,7 +104,7 @@ def replay(core, op):
 
 @compiled
 def serve_line(gpu, core, requests, number):
-    """All sectors of one line, until one is refused."""
+    """All sectors of one line, until one is rejected."""
     op = core.ops[number]
     if op.began == 0:
         begin(gpu, core, op, number)
@@ -128,14 +128,14 @@ def serve_line(gpu, core, requests, number):
 
 @compiled
 def is_stuck(gpu, core):
-    """Whether the next access is sure to be refused until an answer comes: a load that misses while all MSHRs are taken."""
+    """Whether the next access is sure to be rejected until an answer comes: a load that misses while all MSHRs are taken."""
     number = front(core.ldst_queue)
     if number == NOTHING or core.rereads.count > 0 or not mshr_full(core.mshr) or not core.looks_ahead:
         return False
     op = core.ops[number]
     if op.memory != GLOBAL or op.is_store or op.is_atomic or op.began == 0 or op.served == op.accesses:
         return False
-    core.ldst_blocked = why_refused(core, op.lines[op.served])
+    core.ldst_blocked = why_rejected(core, op.lines[op.served])
     return core.ldst_blocked != NONE
 
 
@@ -171,7 +171,7 @@ def line_came(gpu, core, number, way):
 
 @compiled
 def read_again(gpu, core):
-    """A load that missed reads its line, which nothing could push out meanwhile (BOOK 4.1.1)."""
+    """A load that missed reads its line, which nothing could evict meanwhile (BOOK 4.1.1)."""
     item = pop(core.rereads)
     lock(core.l1d, item // MAX_OPS, -1)
     core.l1_data_reads += 1

@@ -80,7 +80,7 @@ def accepted(op, cycle):
 
 @compiled
 def answer_came(core, op, request, is_own, cycle):
-    """Data that the load waits for are there; the request was its own, or that of another which it joined."""
+    """Data that the load waits for are there; the request was its own, or that of another which it merged with."""
     level = L2 if request.l2_answer == HIT else DRAM
     op.level = max(op.level, level)
     if is_own:

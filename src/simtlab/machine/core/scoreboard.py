@@ -19,7 +19,7 @@ def bit_of(w):
 
 @compiled
 def reserve(core, row, w):
-    """The instruction's results are on their way."""
+    """The instruction's results are pending."""
     slot = core.slots[w]
     for k in range(REGISTER_WORDS):
         slot.pending[k] |= row.writes[k]

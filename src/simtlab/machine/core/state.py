@@ -128,7 +128,7 @@ op_t = record_t(
         ("unit", "i1"),
         ("memory", "i1"),  # Memory class, see core/ldst.py
         ("accesses", "i1"),
-        ("served", "i1"),  # accesses sent on their way
+        ("served", "i1"),  # accesses sent
         ("outstanding", "i1"),  # accesses not answered yet
         ("passes", "i2"),  # shared-memory passes left
         ("active", "i1"),  # lanes
@@ -147,7 +147,7 @@ op_t = record_t(
         ("last_arrival", "i4"),  # … and the last
         ("first_departure", "i4"),  # when the first of them left the L2 again,
         ("last_departure", "i4"),  # … and the last
-        ("joined", "i1"),  # accesses that joined a miss under way,
+        ("joined", "i1"),  # accesses that merged with a pending miss,
         ("missed", "i1"),  # … and that missed; the others hit
         ("level", "i1"),  # where the farthest of its data came from
         ("l2", "i1", (len(L2Answer),)),  # its own requests by what the L2 had for them
@@ -175,20 +175,20 @@ slot_t = record_t(
         ("reservations", "i8"),  # scoreboard entries in use
         ("age", "i8"),
         ("bloom", "u8"),  # bloomboard: registers being read, hashed
-        ("pending", "u8", (REGISTER_WORDS,)),  # sets of registers: results on their way,
+        ("pending", "u8", (REGISTER_WORDS,)),  # sets of registers: results pending,
         ("of_short", "u8", (REGISTER_WORDS,)),  # … and those of them that come from shared memory or the SFU,
         ("of_long", "u8", (REGISTER_WORDS,)),  # … from memory,
         ("of_constant", "u8", (REGISTER_WORDS,)),  # … from the constant cache
     ]
 )
 
-# A line somebody expects to be wanted: for which warp slot, which load foresaw it, and when.
+# A line somebody expects to be wanted: for which warp slot, which load predicted it, and when.
 prefetch_t = np.dtype([("address", "i8"), ("warp", "i8"), ("pc", "i8"), ("asked", "i8")], align=True)
 prefetch_queue_t = np.dtype(
     [("limit", "i8"), ("count", "i8"), ("head", "i8"), ("items", prefetch_t, (MAX_PREFETCHES,))], align=True
 )
 
-# A texture fetch in the fragment FIFO: the lines it touches, how many were looked up, how many are on their way.
+# A texture fetch in the fragment FIFO: the lines it touches, how many were looked up, how many are in flight.
 fragment_t = np.dtype(
     [
         ("op", "i8"),
@@ -265,7 +265,7 @@ core_t = record_t(
         ("membar", "u8"),
         ("resolving", "u8"),
         ("draining", "u8"),
-        ("fetching", "u8"),  # an instruction cache miss is under way
+        ("fetching", "u8"),  # an instruction cache miss is pending
         ("refused", "u8"),  # a fetch found no MSHR, no line or no room towards memory, and nothing of that has changed since
         ("paused", "u8"),  # of CTAs beyond the throttle's number: they issue where no other can
         ("busy_warp", "u8"),  # WAR protection or the one-loop core holds the warp back
@@ -346,10 +346,10 @@ core_t = record_t(
         ("ldst_queue", fifo_t(64)),
         ("wants_room", "i8"),  # something waits for room in the queue to the network
         ("starved", "i8"),  # in the last cycle something could not leave because all requests are in use
-        ("looks_ahead", "i8"),  # a refusal can be foreseen: no policy has a say in what a load does
+        ("looks_ahead", "i8"),  # a rejection can be predicted: no policy has a say in what a load does
         ("outstanding", "i8"),  # requests that will be answered and were not yet
         ("ldst_blocked", "i8"),  # why the head cannot go on, a Failure
-        ("known_miss", "i8"),  # the line that the head wants is not in the L1 and not on its way
+        ("known_miss", "i8"),  # the line that the head wants is not in the L1 and not in flight
         ("inject", fifo_t(MAX_INJECTIONS)),
         ("responses", fifo_t(1024)),
         ("rereads", fifo_t(256)),  # loads whose line has come, with the line: op + MAX_OPS * way
@@ -363,7 +363,7 @@ core_t = record_t(
         ("l1t", cache_t(MAX_L1_LINES)),
         ("mshr", mshr_t),
         ("mshr_constant", mshr_t),
-        ("instruction_misses", "i8"),  # lines on their way, and how many may be
+        ("instruction_misses", "i8"),  # lines in flight, and how many may be
         ("most_instruction_misses", "i8"),
         ("ideal_fetch", "i8"),
         ("texture_misses", "i8"),

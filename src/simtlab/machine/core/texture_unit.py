@@ -102,7 +102,7 @@ def serve_textures(gpu, core, requests):
 
 @compiled
 def look_up(gpu, core, requests, place):
-    """The tags of one line; a miss becomes a hit for all that follow, and its data are on their way."""
+    """The tags of one line; a miss becomes a hit for all that follow, and its data are in flight."""
     fragment = core.fragments.items[place]
     address = fragment.line[fragment.served]
     cache = core.l1t

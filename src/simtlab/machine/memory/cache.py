@@ -20,7 +20,7 @@ ALL_WORDS = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 
 class LineState(IntEnum):
     INVALID = 0
-    RESERVED = 1  # on its way
+    RESERVED = 1  # in flight
     VALID = 2
     DIRTY = 3
 
@@ -31,7 +31,7 @@ line_t = np.dtype(
         ("used", "u4"),  # by the cache's clock, which counts its accesses
         ("filled", "u4"),
         ("sectors", "u4"),  # valid 32-byte sectors
-        ("pending", "u4"),  # sectors on their way
+        ("pending", "u4"),  # sectors in flight
         ("dirty", "u4"),
         ("locked", "i2"),  # loads that waited for it and have not read it yet
         ("state", "i1"),
@@ -67,13 +67,13 @@ def cache_t(max_lines: int) -> np.dtype:
             ("victim_hook", "i8"),  # address of the replacement policy's hook, or 0
             ("own", "i8"),
             ("first_line", "i8"),  # host address of the lines
-            ("unused_evicted", "i8"),  # prefetched lines that went before anybody used them
+            ("unused_evicted", "i8"),  # prefetched lines evicted before anybody used them
             ("unused", "i8", (MOST_REMEMBERED,)),  # the tags of the last of them
             # Of each line what is compared in every lookup and every miss, side by side:
             ("tags", "i8", (max_lines,)),  # EMPTY where it holds nothing
-            ("ranks", "i8", (max_lines,)),  # in which order the lines of a set make room; see `rank`
+            ("ranks", "i8", (max_lines,)),  # in which order the lines of a set are evicted; see `rank`
             ("line", line_t, (max_lines,)),
-            ("asked", "i8", (max_lines,)),  # when the prefetch was foreseen that brought it
+            ("asked", "i8", (max_lines,)),  # when the prefetch was predicted that brought it
         ]
     )
 
@@ -151,7 +151,7 @@ def touch(cache, way):
 
 @compiled
 def rank(cache, way):
-    """Settle when a line makes room for another, after it changed: an empty one first, then by its last use (or its age)."""
+    """Settle when a line is evicted, after it changed: an empty one first, then by its last use (or its age)."""
     line = cache.line[way]
     if line.state == INVALID:
         cache.ranks[way] = FIRST_TO_GO
@@ -175,7 +175,7 @@ def goes_silently(cache, way):
 
 @compiled
 def victim(cache, address):
-    """The line a new one would take: an invalid one, else the least recently used that is not on its way; or NO_WAY."""
+    """The line a new one would take: an invalid one, else the least recently used that is not in flight; or NO_WAY."""
     return victim_of_set(cache, set_of(cache, address))
 
 
@@ -194,7 +194,7 @@ def victim_of_set(cache, set):
 
 @compiled
 def may_go(line):
-    """Whether a line can make room for another: nothing of it is on its way, and nobody has yet to read it."""
+    """Whether a line can be the victim: nothing of it is in flight, and nobody has yet to read it."""
     return line.state != RESERVED and line.pending == 0 and line.locked == 0
 
 
@@ -277,12 +277,12 @@ def write_words(cache, way, address, words, stays_dirty):
                 whole = np.uint32(whole | bit)
     if stays_dirty:
         line.dirty = np.uint32(line.dirty | touched)
-    fill(cache, way, np.uint32(whole & ~line.pending))  # what is on its way has an MSHR that knows the line
+    fill(cache, way, np.uint32(whole & ~line.pending))  # what is in flight has an MSHR that knows the line
 
 
 @compiled
 def expect(cache, way, sectors):
-    """More sectors of a line are on their way."""
+    """More sectors of a line are in flight."""
     cache.line[way].pending = np.uint32(cache.line[way].pending | sectors)
     rank(cache, way)
 

@@ -64,7 +64,7 @@ def sector_bit(cache, address):
 
 @compiled
 def send(gpu, core, requests, kind, address, size, token, number):
-    """Put a request on its way to memory; the caller has seen that there is room."""
+    """Send a request to memory; the caller has seen that there is room."""
     made = create(requests)
     request = requests.entry[made]
     request.kind, request.address, request.bytes, request.token = kind, address, size, token
@@ -100,7 +100,7 @@ def no_room(core, requests):
 
 @compiled
 def load(gpu, core, requests, number):
-    """A read of one sector. Hit, hit on a line that is on its way, miss, or refused."""
+    """A read of one sector. Hit, hit on a pending miss (hit reserved), miss, or rejected (reservation failure)."""
     op = core.ops[number]
     address = op.lines[op.served]
     cache = core.l1d
@@ -149,14 +149,14 @@ def goes_around(gpu, core, op, number):
 
 @compiled
 def count_use(gpu, core, asked):
-    """A demand has found (or joined) a line that a prefetch asked for."""
+    """A demand has found (or merged with) a line that a prefetch asked for."""
     core.prefetch_used += 1
     core.prefetch_distance += gpu.cycle - asked
 
 
 @compiled
 def miss(gpu, core, requests, number, address, way):
-    """A load whose line is not there and not on its way."""
+    """A load whose line is not there and not in flight."""
     failure = take_entry(gpu, core, requests, address, way)
     if failure != NONE:
         return failure
@@ -199,9 +199,9 @@ def take_entry(gpu, core, requests, address, way):
 
 
 @compiled
-def why_refused(core, address):
-    """Why a load of an address would be refused while no MSHR is free; NONE if it hits, or joins a miss under way. That its line
-    is not there is noted, for that stays so until another miss is taken."""
+def why_rejected(core, address):
+    """Why a load of an address would be rejected while no MSHR is free; NONE if it hits, or merges with a pending miss. That its
+    line is not there is noted, for that stays so until another miss is taken."""
     cache = core.l1d
     way = probe(cache, address)
     if way != NO_WAY and cache.line[way].sectors & sector_bit(cache, address):
@@ -228,7 +228,7 @@ def bypass(gpu, core, requests, number, address):
 
 @compiled
 def write_back(gpu, core, requests, way):
-    """Send a dirty line to the L2; the caller has seen that it can leave. False if the access that pushes it out cannot leave
+    """Send a dirty line to the L2; the caller has seen that it can leave. False if the access that evicts it cannot leave
     too: the line is gone then, and the access finds its place empty when it comes back."""
     core.l1_data_reads += 1
     send(gpu, core, requests, WRITE_BACK, address_of(core.l1d, way), core.l1d.line_bytes, 0, -1)
@@ -375,7 +375,7 @@ def fill_line(gpu, core, requests, entry, address):
 
 @compiled
 def line_for_fill(gpu, core, requests, address):
-    """A line for data that have come; none if all of the set are on their way, or the one to go is dirty and cannot leave now."""
+    """A line for data that have come; none if all of the set are in flight, or the one to go is dirty and cannot leave now."""
     cache = core.l1d
     way = victim(cache, address)
     if way != NO_WAY and not goes_silently(cache, way) and cache.line[way].state == DIRTY:

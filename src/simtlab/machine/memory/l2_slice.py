@@ -1,7 +1,7 @@
-"""An L2 slice (BOOK 4.3): a request waits out the slice's pipe, then hits, joins a miss under way, or goes to DRAM.
+"""An L2 slice (BOOK 4.3): a request waits out the slice's pipe, then hits, merges with a pending miss, or goes to DRAM.
 
 The L2 is write-back: a write takes its line without reading it (which words it has written is known), and the sectors of a line
-that are dirty go to DRAM when it is pushed out, from the first to the last. Atomics are carried out here, in order of arrival.
+that are dirty go to DRAM when it is evicted, from the first to the last. Atomics are carried out here, in order of arrival.
 Every request but a write-back is answered.
 """
 

@@ -1,4 +1,4 @@
-"""Miss status holding registers: an entry for each line (or sector) on its way, and who waits for it.
+"""Miss status holding registers: an entry for each line (or sector) in flight, and who waits for it.
 
 BOOK 4.1.1 calls it the pending request table.
 """
@@ -16,14 +16,14 @@ NOBODY = -1
 entry_t = np.dtype(
     [
         ("address", "i8"),
-        ("asked", "i8"),  # when the prefetch was foreseen
+        ("asked", "i8"),  # when the prefetch was predicted
         ("way", "i4"),
         ("waiting", "i2"),
         ("first", "i2"),
         ("last", "i2"),
         ("warp", "i2"),  # for whom, of a prefetch
         ("next", "i2"),  # the next entry of its bucket
-        ("prefetch", "i1"),  # a prefetch asked for it and no demand has joined since
+        ("prefetch", "i1"),  # a prefetch asked for it and no demand has merged with it since
     ],
     align=True,
 )

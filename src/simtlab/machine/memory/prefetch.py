@@ -35,7 +35,7 @@ NOTHING_WANTED = -1  # the address of a prefetch that was dropped while it waite
 
 @compiled
 def prefetch(core, address, warp, pc, cycle):
-    """Ask for the line (or sector) of an address, for a warp slot; `pc` is the load that foresaw it."""
+    """Ask for the line (or sector) of an address, for a warp slot; `pc` is the load that predicted it."""
     core.prefetch_asked += 1
     if not 0 <= np.int64(address) < ADDRESS_LIMIT:
         core.prefetch_dropped[OUTSIDE] += 1
@@ -91,7 +91,7 @@ def overtake(core, address):
 
 @compiled
 def begin(gpu, core, requests, item, way):
-    """Send a prefetch on its way; False if something it needs is not to be had now."""
+    """Send a prefetch; False if something it needs is not to be had now."""
     if take_entry(gpu, core, requests, item.address, way) != NONE:
         return False
     entry = core.mshr.entry[core.mshr.newest]

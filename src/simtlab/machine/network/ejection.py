@@ -33,7 +33,7 @@ def room(ejection):
 
 @compiled
 def expect(ejection, number, flits, arrives):
-    """The last flit of a packet is on its way and will be there at a cycle."""
+    """The last flit of a packet is in flight and will be there at a cycle."""
     place = ejection.head + ejection.count
     if place >= ejection.limit:
         place -= ejection.limit

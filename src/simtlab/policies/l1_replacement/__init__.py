@@ -1,1 +1,1 @@
-"""L1 replacement: which line of a set makes room. A file's name is the policy's name."""
+"""L1 replacement: which line of a set is evicted. A file's name is the policy's name."""

@@ -1,4 +1,4 @@
-"""The line filled longest ago makes room, whatever was used since; an empty one first."""
+"""The line filled longest ago is evicted, whatever was used since; an empty one first."""
 
 from simtlab.policies.hook import NO_WAY, hook, is_empty, may_go
 

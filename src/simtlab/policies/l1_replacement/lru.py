@@ -1,4 +1,4 @@
-"""The line used longest ago makes room; an empty one first."""
+"""The line used longest ago is evicted; an empty one first."""
 
 from simtlab.policies.hook import NO_WAY, hook, is_empty, may_go
 

@@ -1,1 +1,1 @@
-"""L2 replacement: which line of a set makes room. A file's name is the policy's name."""
+"""L2 replacement: which line of a set is evicted. A file's name is the policy's name."""

@@ -1,4 +1,4 @@
-"""The line filled longest ago makes room, whatever was used since; an empty one first."""
+"""The line filled longest ago is evicted, whatever was used since; an empty one first."""
 
 from simtlab.policies.l1_replacement.first_in import victim
 

@@ -2,7 +2,7 @@
 
 A load's base addresses differ from CTA to CTA, its stride from warp to warp does not. The first warp of each CTA to issue
 a load leads: it gives the base, in the CTA's table. The next warp gives the stride, in one table for the core. What the
-other warps will ask for follows. Of the leading CTA, the first to load at all, nothing is foretold.
+other warps will ask for follows. Of the leading CTA, the first to load at all, nothing is predicted.
 """
 
 import numpy as np
@@ -50,12 +50,12 @@ def on_load(core, own, op, cycle):
         if load.accesses > MOST_ACCESSES:
             return
         if k != NOT_THERE and in_leading_cta:
-            call_off(core, own, key)
+            cancel(core, own, key)
         note_base(table[place_for(table) if k == NOT_THERE else k], key, load, warp.warp, cycle)
         table[find(table, key)].waits = d == NOT_THERE
         if d != NOT_THERE and not in_leading_cta:  # Fig. 9b
             for trailing in range(warp.warp + 1, core.ctas[warp.cta].n_warps):
-                foretell(core, own, own.dist[d], warp.cta, trailing, cycle)
+                predict(core, own, own.dist[d], warp.cta, trailing, cycle)
         return
     if d != NOT_THERE:
         wrong = mispredicts(core, table[k], own.dist[d].stride, load, warp.warp)
@@ -73,7 +73,7 @@ def on_load(core, own, op, cycle):
         for cta in range(core.cta_slots):
             at = find(own.per_cta[cta], key)
             if cta != warp.cta and at != NOT_THERE and own.per_cta[cta, at].waits:
-                foretell(core, own, own.dist[d], cta, warp.warp, cycle)
+                predict(core, own, own.dist[d], cta, warp.warp, cycle)
 
 
 @hook
@@ -99,7 +99,7 @@ def note_base(entry, key, load, warp, cycle):
 
 
 @compiled
-def call_off(core, own, key):
+def cancel(core, own, key):
     """The leading CTA is a step further: what the others did beside its last step is no longer worth fetching."""
     for cta in range(core.cta_slots):
         at = find(own.per_cta[cta], key)
@@ -120,7 +120,7 @@ def is_striding(base, stride, load, warp):
 
 @compiled
 def mispredicts(core, base, stride, load, warp):
-    """How many of the lines that base and stride foretell are not those that a demand asks for."""
+    """How many of the lines that base and stride predict are not those that a demand asks for."""
     wrong = 0
     for k in range(base.accesses):
         line = (base.address[k] + (warp - base.warp) * stride) // core.l1d.line_bytes
@@ -129,7 +129,7 @@ def mispredicts(core, base, stride, load, warp):
 
 
 @compiled
-def foretell(core, own, entry, cta, warp, cycle):
+def predict(core, own, entry, cta, warp, cycle):
     """Prefetch what a warp of a CTA will ask for, unless it led, has ended, or the load has misled too often."""
     base, w = own.per_cta[cta, find(own.per_cta[cta], entry.key)], core.slot_of[cta, warp]
     is_here = core.occupied & bit_of(w) and core.slots[w].cta == cta and core.slots[w].warp == warp

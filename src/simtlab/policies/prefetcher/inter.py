@@ -1,4 +1,4 @@
-"""Inter-warp stride prefetching (CAPS, section III-B): a load's addresses in two warps foretell those of the warps after.
+"""Inter-warp stride prefetching (CAPS, section III-B): a load's addresses in two warps predict those of the warps after.
 
 One table by PC for the core. The stride is that of the address over the number of the warp slot, whatever CTA the warps
 belong to; seen twice in a row, it is expected of the next warps.

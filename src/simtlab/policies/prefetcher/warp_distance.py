@@ -13,7 +13,7 @@ from simtlab.policies.hook import bit_of, hook
 from simtlab.policies.tables import NOT_THERE, find, key_of, place_for
 
 ENTRIES, MOST_ACCESSES, MOST_DISTANCE = 16, 4, 10
-SEGMENT_BYTES = 32  # as in caps.py; in whole lines, what was foretold for one iteration of a loop often fits the next as well
+SEGMENT_BYTES = 32  # as in caps.py; in whole lines, what was predicted for one iteration of a loop often fits the next as well
 
 # `awaited`: a bit for each distance at which the load has not been compared with another warp's yet
 base_t = np.dtype(
@@ -31,10 +31,10 @@ state = np.dtype(
 counters = {
     "demands": ("loads", "Loads of warps with another warp at this distance before them.", 1),
     "targeted": ("loads", "Of these, loads that a prefetch would have been made for.", 1),
-    "right": ("loads", "Of these, loads that all accesses were foretold of.", 1),
-    "gap_cycles": ("core cycles", "From the load of the base warp to the one rightly foretold, summed.", 1),
+    "right": ("loads", "Of these, loads of which all accesses were predicted.", 1),
+    "gap_cycles": ("core cycles", "From the load of the base warp to the one correctly predicted, summed.", 1),
     "targeted_in_cta": ("loads", "Targeted from a warp of the same CTA.", 1),
-    "right_in_cta": ("loads", "Of these, loads that all accesses were foretold of.", 1),
+    "right_in_cta": ("loads", "Of these, loads of which all accesses were predicted.", 1),
 }
 
 
@@ -62,7 +62,7 @@ def begin(entry, key, load):
 
 @compiled
 def compare(core, own, entry, load, cycle):
-    """A load of a warp beside what the warps before it would have foretold, distance by distance."""
+    """A load of a warp beside what the warps before it would have predicted, distance by distance."""
     for k in range(min(load.slot, MOST_DISTANCE)):
         base = entry.bases[load.slot - k - 1]
         if core.occupied & bit_of(load.slot - k - 1) == 0:
@@ -80,7 +80,7 @@ def compare(core, own, entry, load, cycle):
 
 @compiled
 def is_right(base, distance, load):
-    """Whether a load's accesses are those that the base and its stride foretell."""
+    """Whether a load's accesses are those that the base and its stride predict."""
     if load.accesses != base.accesses:
         return False
     for k in range(base.accesses):
@@ -103,7 +103,7 @@ def learn(entry, load, cycle):
 
 @compiled
 def note_base(core, entry, load, cycle):
-    """From now on this load is what others are foretold from; without a stride nothing is."""
+    """From now on this load is what others are predicted from; without a stride nothing is."""
     base = entry.bases[load.slot]
     base.awaited = (1 << MOST_DISTANCE) - 1 if entry.stride != 0 else 0
     base.cta, base.cycle, base.stride, base.accesses = core.cta_age[core.slots[load.slot].cta], cycle, entry.stride, load.accesses

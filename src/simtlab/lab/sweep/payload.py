@@ -23,15 +23,15 @@ from simtlab.workloads.loading import HERE, find
 
 
 @dataclass(frozen=True)
-class Parcel:
-    """An experiment with its files named by where they lie in the parcel, and each of these files' digest."""
+class Payload:
+    """An experiment with its files named by where they lie in the payload, and each of these files' digest."""
 
     experiment: Experiment
-    contents: Mapping[str, str]  # name in the parcel: digest
+    contents: Mapping[str, str]  # name in the payload: digest
 
 
-def pack_parcel(experiment: Experiment) -> tuple[Parcel, dict[str, Path]]:
-    """The parcel of an experiment, and the file behind each digest."""
+def pack_payload(experiment: Experiment) -> tuple[Payload, dict[str, Path]]:
+    """The payload of an experiment, and the file behind each digest."""
     packer = _Packer()
     machine = experiment.machine
     packed = replace(
@@ -40,7 +40,7 @@ def pack_parcel(experiment: Experiment) -> tuple[Parcel, dict[str, Path]]:
         machine=MachineChoice(packer.machine(str(machine.gpu)), machine.changes, dict(packer.policies(machine))),
         files={name: packer.file(path, f"inputs/{name}") for name, path in experiment.files.items()},
     )
-    return Parcel(packed, packer.contents), packer.sources
+    return Payload(packed, packer.contents), packer.sources
 
 
 class _Packer:
@@ -99,15 +99,15 @@ def _with_bases(path: Path) -> Iterator[Path]:
 # At the other end -----------------------------------------------------------------------------------------------------
 
 
-def unpack_parcel(parcel: Parcel, blobs: Mapping[str, bytes]) -> Experiment:
-    """The experiment with its files written to this machine's cache, under the parcel's digest."""
-    if not parcel.contents:
-        return parcel.experiment
-    names = sorted(parcel.contents.items())
-    folder = cache_directory() / "parcels" / hashlib.sha256(repr(names).encode()).hexdigest()[:24]
+def unpack_payload(payload: Payload, blobs: Mapping[str, bytes]) -> Experiment:
+    """The experiment with its files written to this machine's cache, under the payload's digest."""
+    if not payload.contents:
+        return payload.experiment
+    names = sorted(payload.contents.items())
+    folder = cache_directory() / "payloads" / hashlib.sha256(repr(names).encode()).hexdigest()[:24]
     if not folder.is_dir():
         _write_folder(folder, {name: blobs[digest] for name, digest in names})
-    experiment, machine = parcel.experiment, parcel.experiment.machine
+    experiment, machine = payload.experiment, payload.experiment.machine
     policies = {slot: replace(chosen, name=str(folder / chosen.name)) if chosen.name.endswith(".py") else chosen
                 for slot, chosen in machine.policies.items()}  # fmt: skip
     gpu = str(folder / str(machine.gpu)) if str(machine.gpu).endswith(".toml") else machine.gpu
@@ -124,7 +124,7 @@ def _write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write files so that nobody ever sees some of them without the others."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent) as place:
-        fresh = Path(place) / "parcel"
+        fresh = Path(place) / "payload"
         for name, data in files.items():
             (fresh / name).parent.mkdir(parents=True, exist_ok=True)
             (fresh / name).write_bytes(data)

@@ -1,4 +1,4 @@
-"""Who waits for whom, when a machine makes no progress: every warp, table, queue and bank that holds something up."""
+"""The wait graph of a machine that makes no progress: every warp, table, queue and bank that holds something up."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ WAITS = {
 SHOWN = 4  # addresses
 
 
-def who_waits(records: Records) -> str:
+def wait_graph(records: Records) -> str:
     lines = [*_kernels(records.gpu[0])]
     for core in records.cores:
         lines += _core(core)
@@ -22,7 +22,7 @@ def who_waits(records: Records) -> str:
         counters = network[NetworkKind(int(network.kind)).name.lower()].counters
         under_way = int(counters.packets) - int(counters.delivered)
         if under_way:
-            lines.append(f"network, {name}: {under_way} packets under way")
+            lines.append(f"network, {name}: {under_way} packets in flight")
     for piece in records.slices:
         if piece.input.count or piece.mshr.used or piece.to_dram.count or piece.output.count:
             lines.append(f"L2 slice {piece.number}: {int(piece.input.count)} requests in, {int(piece.output.count)} answers out, "
@@ -62,7 +62,7 @@ def _core(core: Any) -> list[str]:
 
 
 def _missing(mshr: Any) -> str:
-    """The lines that misses under way are for."""
+    """The lines that pending misses are for."""
     used = int(mshr.used)
     free = {int(number) for number in mshr.free_entry[used : int(mshr.entries)]}
     taken = [number for number in range(int(mshr.entries)) if number not in free]

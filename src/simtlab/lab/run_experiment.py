@@ -1,4 +1,4 @@
-"""Carry out an experiment: run the workload on the machine, check its results, make the record."""
+"""Run an experiment: run the workload on the machine, check its results, make the record."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int], None]  # told the cycles so far, every now and then
 
 
-def carry_out(experiment: Experiment, progress: Progress | None = None) -> Record:
+def run_experiment(experiment: Experiment, progress: Progress | None = None) -> Record:
     """The experiment's record; its errors are the workload's and the machine's own."""
     begin = time.perf_counter()
     ingredients = experiment.ingredients()
