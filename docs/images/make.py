@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
 
 from tests.report import kernels  # noqa: E402
-from tests.report.test_browser import CHROMIUM, DRIVER, FLAGS  # noqa: E402
+from tests.report.conftest import CHROMIUM, DRIVER, FLAGS  # noqa: E402
 
 import simtlab as sl  # noqa: E402
 from simtlab.report.advice import advice, explain  # noqa: E402
