@@ -1,5 +1,7 @@
 """The figures of a profile: they are the run's own, and those of several launches add up."""
 
+import gc
+
 import numpy as np
 import pytest
 
@@ -22,7 +24,7 @@ def runs():
     at = gpu.array(np.random.default_rng(1).permutation(2048).astype("i4"))
     x, y = gpu.array(np.arange(2048, dtype="f4")), gpu.zeros(2048, "f4")
     kernel = gpu.compile(SOURCE)["gather"]
-    return [kernel(n // 256, 256, [at, x, y, n]) for n in (2048, 1024, 2048)]
+    yield [kernel(n // 256, 256, [at, x, y, n]) for n in (2048, 1024, 2048)]  # the GPU is there as long as they are looked at
 
 
 def row(profile, start):
@@ -95,3 +97,14 @@ def test_a_workloads_run_is_explained_too(tmp_path):
     run = sl.workload("SCN", size="tiny").run(sl.Gpu("caps-gtx480", set={"core.cores": 2}))
     assert run.explain().count("cycles,") >= 1
     assert run.profile(tmp_path / "scn.html").exists()
+
+
+def test_a_run_does_not_keep_its_gpu_and_is_explained_without_it():
+    gpu = sl.Gpu("caps-gtx480", set={"core.cores": 1})
+    run = gpu.compile('extern "C" __global__ void nothing() {}')["nothing"](1, 32, [])
+    assert run.gpu() is gpu
+    del gpu
+    gc.collect()
+    assert run.gpu() is None
+    assert run.explain().startswith("nothing: ")
+    assert len(run.figures()[0].intervals["cycle"]) == 0

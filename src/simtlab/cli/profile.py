@@ -47,8 +47,10 @@ class Look:
     window: Window | None = None
     runs: list[Run] = field(default_factory=list)
     watch: Watch | None = None
+    gpu: Gpu | None = None  # kept: it has the curves over time
 
     def prepare(self, gpu: Gpu) -> None:
+        self.gpu = gpu
         gpu.on_launch = self.runs.append
         if gpu.machine is None:
             return

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 
@@ -32,6 +33,7 @@ from simtlab.program.program import Program
 
 if TYPE_CHECKING:
     from simtlab.host.gpu import Gpu, Stream
+    from simtlab.machine.config import MachineConfig
     from simtlab.machine.load_figures import Loads
     from simtlab.machine.machine import TimedRun
     from simtlab.report.profile import LaunchProfile
@@ -42,6 +44,10 @@ MAX_GRID = (2**31 - 1, 65535, 65535)
 MAX_SHARED_BYTES = 227 * 1024  # what one CTA can have on the largest machine
 WORKSPACE_BYTES = 256  # where the CTAs of a cooperative launch meet: a word for each barrier of theirs
 RECURSIVE_WINDOW_BYTES = 256 * 1024  # registers of a warp whose calls have no deepest chain
+
+
+def no_gpu() -> None:
+    """In place of a reference to a GPU."""
 
 
 @dataclass(repr=False)
@@ -59,7 +65,8 @@ class Run(Explained):
     races: list[str] = field(default_factory=list)  # between warps of a CTA, where the GPU looks for them
     shared_bytes: int = field(default=0)  # of a CTA, static and dynamic
     program: Program | None = field(default=None, compare=False)
-    gpu: Gpu | None = field(default=None, compare=False)
+    config: MachineConfig | None = field(default=None, compare=False)  # of the machine that it was timed on
+    gpu: Callable[[], Gpu | None] = field(default=no_gpu, compare=False)  # a weak reference: a run does not keep its GPU
 
     def __repr__(self) -> str:
         cycles = f", {self.cycles:,} cycles, {self.ipc:.3g} a cycle" if self.timing is not None else ""
@@ -108,14 +115,15 @@ class Run(Explained):
         return self._timing().utilisation
 
     def figures(self) -> list[LaunchProfile]:
-        """What was measured of this launch, for a page or a text; see `report/profile.py`."""
-        from simtlab.report.profile import profile_of
+        """What was measured of this launch, for a page or a text; see `report/profile.py`. Over time while its GPU is there."""
+        from simtlab.report.profile import NO_INTERVALS, profile_of
 
-        timing, machine = self._timing(), self.gpu.machine if self.gpu else None
-        if machine is None or self.program is None:
+        timing, gpu = self._timing(), self.gpu()
+        if self.config is None or self.program is None:
             raise SimtlabError("this run has no program or no machine: it did not come from a launch")
         shape = self.grid, self.block, self.shared_bytes
-        return [profile_of(self.program, timing, shape, machine.config, machine.intervals())]
+        intervals = gpu.machine.intervals() if gpu is not None and gpu.machine is not None else NO_INTERVALS
+        return [profile_of(self.program, timing, shape, self.config, intervals)]
 
     @property
     def loads(self) -> Loads:
@@ -167,7 +175,7 @@ def launch_packed(
         buffers = (*buffers, strays) if strays is not None else buffers
         in_line = stream is not None and gpu.machine is not None
         run = Run(program.name, grid, block, 0, in_stream=in_line, shared_bytes=int(record[0]["shared_bytes"]),
-                  program=program, gpu=gpu)  # fmt: skip
+                  program=program, config=gpu.machine.config if gpu.machine else None, gpu=ref(gpu))  # fmt: skip
         waiting = Waiting(run, program, record, Services(gpu, program, record), kept, buffers, stream)
         if gpu.machine is None or not timed:
             run_functionally(gpu, waiting)

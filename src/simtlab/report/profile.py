@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from simtlab.program.program import Program
 
 CAUSES = [cause.name.lower() for cause in Stall]
+NO_INTERVALS: dict[str, np.ndarray] = {"cycle": np.zeros(0, np.int64)}  # of a run whose GPU is gone
 MOST_LAUNCHES = 12  # that are shown one by one
 LOAD_CLASSES = {1: "D", 0: "N"}  # of global loads, see docs/loads.md; empty for anything else
 SPACES = {"global": "global", "local": "local", "shared": "shared", "const": "constant", "param": "", "generic": "generic"}
