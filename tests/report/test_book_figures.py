@@ -70,7 +70,7 @@ def test_figure_3_5_a_lock_that_is_never_had_is_told_with_its_lanes():
         atomicExch(mutex, 0);
     }"""
     gpu = sl.Gpu("caps-gtx480", set={"core.cores": 1}, stuck_cycles=60_000)
-    gpu.machine.watch = watch = Watch(0, 0, 20_000, from_issue=True)
+    gpu.machine.watch = watch = Watch(0, 0, 4000, from_issue=True)
     with pytest.raises(sl.Deadlock):
         gpu.compile(source)["lock"](1, 4, [gpu.zeros(1, "i4"), gpu.zeros(1, "i4")])
     stack = watch.cycles[-1].warps[0].stack

@@ -18,13 +18,18 @@ extern "C" __global__ void gather(const int *at, const float *x, float *y, int n
 
 
 @pytest.fixture(scope="module")
-def runs():
-    gpu = sl.Gpu("caps-gtx480", set={"core.cores": 2})
+def gpu():
+    """Kept as long as its runs are looked at: it has the intervals."""
+    return sl.Gpu("caps-gtx480", set={"core.cores": 2})
+
+
+@pytest.fixture(scope="module")
+def runs(gpu):
     gpu.machine.interval_cycles = 64
     at = gpu.array(np.random.default_rng(1).permutation(2048).astype("i4"))
     x, y = gpu.array(np.arange(2048, dtype="f4")), gpu.zeros(2048, "f4")
     kernel = gpu.compile(SOURCE)["gather"]
-    yield [kernel(n // 256, 256, [at, x, y, n]) for n in (2048, 1024, 2048)]  # the GPU is there as long as they are looked at
+    return [kernel(n // 256, 256, [at, x, y, n]) for n in (2048, 1024, 2048)]
 
 
 def row(profile, start):
