@@ -21,7 +21,7 @@ from tests.fuzz.trial import Result, Trials
 
 HANG_SECONDS = 30
 ONE_IN_TIMED = 8  # mutants of which one runs on a machine
-MEMORY_LIMIT = 6 << 30
+MEMORY_LIMIT = 6 << 30  # beyond what the process has when it starts
 PROGRAMS_KEPT = 20  # at most, of those that nobody needs any more
 A_BATCH = 500  # mutants that a worker tries before another takes its place
 
@@ -64,10 +64,17 @@ def prepare(seeds: tuple[str, ...]) -> None:
         raise SimtlabError("seeds that are not clean: " + "\n".join(problems))
 
 
+def address_space() -> int:
+    """Bytes of address space that this process has: threads of libraries reserve more the more cores there are."""
+    pages = Path("/proc/self/statm").read_text().split()[0]
+    return int(pages) * resource.getpagesize()
+
+
 def work(channel: Connection, other_end: Connection, numbers: list[int], seeds: tuple[str, ...]) -> None:
     """What a worker process does. It ends with its parent: nobody holds the other end of its channel then."""
     other_end.close()
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
+    limit = address_space() + MEMORY_LIMIT
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.stdout = open(os.devnull, "w")  # noqa: SIM115  for as long as the process lives

@@ -192,7 +192,7 @@ def sweep(
 @app.command()
 def paper(
     name: Annotated[str, typer.Argument(help="The study: `simtlab list papers` shows them; or a .py file with a STUDY.")],
-    size: Annotated[str | None, typer.Option(metavar="SIZE", help="Of the workloads: tiny, small or paper.")] = None,
+    size: Annotated[str | None, typer.Option("--size", metavar="SIZE", help="Of the workloads: tiny, small or paper.")] = None,
     only: Annotated[list[str] | None, typer.Option(metavar="FIGURE", help="Only this figure. May be repeated.")] = None,
     gpu: Annotated[
         list[str] | None,

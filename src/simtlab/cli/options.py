@@ -22,13 +22,13 @@ Arguments = Annotated[
 ]
 SharedBytes = Annotated[int | None, typer.Option(metavar="BYTES", help="Dynamic shared memory of a block, in bytes.")]
 Seeds = Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the random arrays.")]
-Sizes = Annotated[str | None, typer.Option(metavar="SIZE", help="Of a workload: tiny, small (if left out) or paper.")]
+Sizes = Annotated[str | None, typer.Option("--size", metavar="SIZE", help="Of a workload: tiny, small (if left out) or paper.")]
 Inputs = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME=FILE", help="A workload's input from a file: graph=road.gr. May be repeated."),
 ]
 CompilerOptions = Annotated[
-    list[str] | None, typer.Option(metavar="OPTION", help="An option for the CUDA compiler: --option=-DN=4.")
+    list[str] | None, typer.Option("--option", metavar="OPTION", help="An option for the CUDA compiler: --option=-DN=4.")
 ]
 Folders = Annotated[list[Path] | None, typer.Option(metavar="DIR", help="A folder with headers.")]
 Gpus = Annotated[
