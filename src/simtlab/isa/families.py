@@ -18,6 +18,7 @@ from simtlab.isa import (
     video,
     warp,
 )
+from simtlab.isa.sass import integer as sass_integer
 
 __all__ = [
     "access",
@@ -34,6 +35,7 @@ __all__ = [
     "logic",
     "move",
     "pairs",
+    "sass_integer",
     "video",
     "warp",
 ]

@@ -82,7 +82,7 @@ def _encode_common(row: np.void, instruction: Lowered, function: FunctionCode, n
         row["guard"] = _offset(instruction.guard, function)
         row["negated"] = instruction.guard.kind == NOT_PREDICATE
     if instruction.spelling:
-        row["function"] = native[Shape(instruction.spelling, instruction.kinds)]
+        row["function"] = native[instruction.shape]
     values = [_offset(operand, function) for operand in instruction.operands]
     if len(values) > MAX_OPERANDS:
         raise function.lowering.error(instruction.origin, f"{len(values)} operands are too many")

@@ -11,7 +11,6 @@ from simtlab.frontend import ast
 from simtlab.frontend.cubin import RegisterCounts
 from simtlab.frontend.mangled import readable_name
 from simtlab.isa.build import provide
-from simtlab.isa.shape import Shape
 from simtlab.program.communication import has_plain_stores, may_communicate
 from simtlab.program.encode import MAX_INSTRUCTIONS, encode
 from simtlab.program.frame import place_in_order, shared_layout
@@ -183,7 +182,7 @@ def build_program(
         functions[name] = lower_function(module.functions[name], module, symbols, parameters, first)
         first += len(functions[name].instructions)
     lowered = [instruction for code in functions.values() for instruction in code.instructions]
-    native = provide({Shape(i.spelling, i.kinds) for i in lowered if i.spelling})
+    native = provide({i.shape for i in lowered if i.spelling})
     table, targets = encode(functions, native)
     depth = depth_of(kernel, functions)
     if depth.local_bytes > MAX_LOCAL_BYTES:
