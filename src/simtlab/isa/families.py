@@ -19,6 +19,8 @@ from simtlab.isa import (
     warp,
 )
 from simtlab.isa.sass import integer as sass_integer
+from simtlab.isa.sass import memory as sass_memory
+from simtlab.isa.sass import warp as sass_warp
 
 __all__ = [
     "access",
@@ -36,6 +38,8 @@ __all__ = [
     "move",
     "pairs",
     "sass_integer",
+    "sass_memory",
+    "sass_warp",
     "video",
     "warp",
 ]

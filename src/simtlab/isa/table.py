@@ -1,7 +1,8 @@
 """The one table of semantics: which spellings there are, what operands they take, and who builds their code.
 
 A spelling pattern is literal text with `{a,b}` for exactly one of and `[a,b]` for at most one of:
-`add[.rn,.rz,.rm,.rp][.ftz][.sat].f32` stands for twenty spellings; `#` is a hexadecimal digit. An operand signature lists destinations, `=`, sources:
+`add[.rn,.rz,.rm,.rp][.ftz][.sat].f32` stands for twenty spellings; `#` is a hexadecimal digit.
+An operand signature lists destinations, `=`, sources:
 
     T        the instruction's (last) type             T0 T1    its first, second type
     W        twice as wide as T                        u32 f64 … that type

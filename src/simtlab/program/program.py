@@ -19,6 +19,7 @@ from simtlab.program.load_classes import Load, LoadClass, classify
 from simtlab.program.lower import Lowered, Symbols
 from simtlab.program.reach import reachable, shared_variables
 from simtlab.program.register_limit import register_limit
+from simtlab.program.sass.constants import ConstantBanks
 
 FUNCTION_BASE = 0x0300_0000_0000  # a function's address: this plus 16 times its number in the module
 FUNCTION_STEP = 16
@@ -44,10 +45,15 @@ class Program:
     static_shared_bytes: int
     depth: Depth
     count_registers: Callable[[], RegisterCounts]  # asked only when the counts are wanted: it may compile again
+    constants: ConstantBanks | None = None  # of machine code: what its constant banks hold
 
     @property
     def name(self) -> str:
         return self.kernel.name
+
+    @property
+    def is_machine_code(self) -> bool:
+        return self.constants is not None
 
     @property
     def readable_name(self) -> str:

@@ -66,19 +66,19 @@ class GlobalVariable:
 class Cubin:
     """A cubin and what can be asked of it."""
 
-    bytes: bytes
+    content: bytes
     elf: Elf = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.elf = Elf(self.bytes)
+        self.elf = Elf(self.content)
         if not self.kernels:
             raise BadCubin("this cubin has no kernels")
 
     @property
     def architecture(self) -> str:
         """Such as sm_90: the second byte of the ELF flags, the third in files of newer layout."""
-        (flags,) = struct.unpack_from("<I", self.bytes, 48)
-        version = self.bytes[8]
+        (flags,) = struct.unpack_from("<I", self.content, 48)
+        version = self.content[8]
         return f"sm_{(flags >> 8) & 0xFF if version >= 8 else flags & 0xFF}"
 
     @cached_property
@@ -95,8 +95,9 @@ class Cubin:
         shared = self.elf.section(f".nv.shared.{name}")
         start, size = self._parameter_bank(info)
         return KernelImage(
-            name, text.bytes, self._functions(name), tuple(self.elf.relocations(text.name)), self._counted(REGISTER_COUNT, name),
-            self._counted(MIN_STACK_SIZE, name), self._parameters(info), start, size, shared.size if shared else 0, self._banks(name),
+            name, text.bytes, self._functions(name), tuple(self.elf.relocations(text.name)),
+            self._counted(REGISTER_COUNT, name), self._counted(MIN_STACK_SIZE, name),
+            self._parameters(info), start, size, shared.size if shared else 0, self._banks(name),
         )  # fmt: skip
 
     def _functions(self, name: str) -> tuple[CodeSymbol, ...]:

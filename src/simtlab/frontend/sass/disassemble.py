@@ -44,7 +44,7 @@ def instructions_of(cubin: Cubin, kernel: str) -> list[SassInstruction]:
     words, image = cubin.kernel(kernel).words, cubin.kernel(kernel)
     inside = {function.name: function.start for function in image.functions} | {kernel: 0}
     found: dict[int, SassInstruction] = {}
-    for function in listing(cubin.bytes):
+    for function in listing(cubin.content):
         name = function.get("function-name", "")
         if name not in inside:
             continue

@@ -60,11 +60,11 @@ class Relocation:
 class Elf:
     """A parsed file."""
 
-    bytes: bytes
+    content: bytes
     sections: list[Section] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        if not self.bytes.startswith(HEADER):
+        if not self.content.startswith(HEADER):
             raise BadCubin("this is no cubin: it is no 64-bit ELF file")
         try:
             self.sections = list(self._sections())
@@ -72,14 +72,14 @@ class Elf:
             raise BadCubin("this cubin is damaged: its sections cannot be read") from None
 
     def _sections(self) -> Iterator[Section]:
-        (start,) = struct.unpack_from("<Q", self.bytes, 40)
-        size, count, names = struct.unpack_from("<HHH", self.bytes, 58)
-        headers = [SECTION.unpack_from(self.bytes, start + k * size) for k in range(count)]
+        (start,) = struct.unpack_from("<Q", self.content, 40)
+        size, count, names = struct.unpack_from("<HHH", self.content, 58)
+        headers = [SECTION.unpack_from(self.content, start + k * size) for k in range(count)]
         for name, type, _, _, offset, length, link, info, *_ in headers:
-            content = b"" if type == NO_BITS else self.bytes[offset : offset + length]
+            content = b"" if type == NO_BITS else self.content[offset : offset + length]
             if len(content) != length and type != NO_BITS:
                 raise ValueError
-            yield Section(text_at(self.bytes, headers[names][4] + name), type, content, length, link, info)
+            yield Section(text_at(self.content, headers[names][4] + name), type, content, length, link, info)
 
     def section(self, name: str) -> Section | None:
         return next((section for section in self.sections if section.name == name), None)

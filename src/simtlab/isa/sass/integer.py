@@ -30,7 +30,7 @@ def bit(lanes: Lanes, predicate: ir.Value) -> ir.Value:
 def carries(lanes: Lanes, total: ir.Value) -> tuple[ir.Value, ir.Value]:
     """Whether a sum of words reached 2**32, and whether it reached 2**33: what the two carry predicates say together."""
     high = lanes.b.lshr(total, lanes.constant(I64, 32))
-    return tuple(lanes.b.icmp_unsigned(">=", high, lanes.constant(I64, n)) for n in (1, 2))  # type: ignore[return-value]
+    return tuple(lanes.b.icmp_unsigned(">=", high, lanes.constant(I64, n)) for n in (1, 2))
 
 
 @operation("IADD3[.X]", "u32 P? P? = u32 u32 u32 P? P?", own_marks=True)
@@ -156,7 +156,7 @@ def lop3(lanes: Lanes, m: Modifiers, x: ir.Value, y: ir.Value, z: ir.Value, *giv
 @operation("PLOP3.T##.T##", "P P = P P P")
 def plop3(lanes: Lanes, m: Modifiers, x: ir.Value, y: ir.Value, z: ir.Value) -> tuple[ir.Value, ir.Value]:
     """Two functions of three predicates, their tables in the name."""
-    return tuple(table_of(lanes, int(part[1:], 16), x, y, z) for part in m.parts)  # type: ignore[return-value]
+    return tuple(table_of(lanes, int(part[1:], 16), x, y, z) for part in m.parts)
 
 
 @operation(f"ISETP{COMPARISONS}[.U32]{COMBINE}", "P P = u32 u32 P")

@@ -46,7 +46,10 @@ class Given:
     i: sass.SassInstruction
     origin: ast.Instruction
     bank_starts: dict[int, int]  # where each constant bank lies behind the parameters' address
-    labels: Callable[[int], str]  # the label of an address
+    bank_bytes: dict[int, int]
+    functions: dict[str, int]  # where each function of the program begins, in bytes from its start
+    section_start: int  # where the section that it is in begins
+    result: Operand  # where the next B2R.RESULT puts what a barrier gave
     lowered: list[Lowered] = field(default_factory=list)
     left: list[sass.Operand] = field(default_factory=list)
 
