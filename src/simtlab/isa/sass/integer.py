@@ -65,15 +65,11 @@ def imad_wide(lanes: Lanes, m: Modifiers, a: ir.Value, b: ir.Value, c: ir.Value,
     return total, carried
 
 
-@operation("IMAD.HI[.U32][.X]", "u32 P? = u32 u32 u32 P?")
+@operation("IMAD.HI[.U32][.X]", "u32 P? = u32 u32 u64 P?")
 def imad_high(lanes: Lanes, m: Modifiers, a: ir.Value, b: ir.Value, c: ir.Value, *carry: ir.Value) -> tuple[ir.Value, ir.Value]:
-    """The high word of the product plus a word; the carry of that sum."""
-    extend = lanes.b.zext if "U32" in m else lanes.b.sext
-    product = lanes.b.mul(extend(a, vector(I64)), extend(b, vector(I64)))
-    total = lanes.b.add(lanes.b.lshr(product, lanes.constant(I64, 32)), lanes.b.zext(c, vector(I64)))
-    for one in carry:
-        total = lanes.b.add(total, bit(lanes, one))
-    return lanes.b.trunc(total, vector(I32)), carries(lanes, total)[0]
+    """The high word of the product plus a 64-bit addend; the carry of that sum."""
+    total, carried = imad_wide(lanes, m, a, b, c, *carry)
+    return lanes.b.trunc(lanes.b.lshr(total, lanes.constant(I64, 32)), vector(I32)), carried
 
 
 @operation("LEA[.X]", "u32 P? = u32 u32 u32 P?", own_marks=True)

@@ -34,7 +34,7 @@ def imad(g: Given) -> None:
     if g.has("WIDE"):
         g.compute(f"IMAD.WIDE{tail}", "u64 P? = u32 u32 u64 P?")
     elif g.has("HI"):
-        g.compute(f"IMAD.HI{tail}", "u32 P? = u32 u32 u32 P?")
+        g.compute(f"IMAD.HI{tail}", "u32 P? = u32 u32 u64 P?")
     else:
         g.compute("IMAD.X" if g.has("X") else "IMAD", "u32 P? = u32 u32 u32 P?")
 
