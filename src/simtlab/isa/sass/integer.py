@@ -199,6 +199,12 @@ def minimum_or_maximum(lanes: Lanes, m: Modifiers, x: ir.Value, y: ir.Value, lea
     return lanes.b.select(least, lanes.map(f"llvm.{kind}min", x, y), lanes.map(f"llvm.{kind}max", x, y))
 
 
+@operation("VIMNMX3{.U32,.S32}", "u32 = u32 u32 u32 P")
+def bound_of_three(lanes: Lanes, m: Modifiers, x: ir.Value, y: ir.Value, z: ir.Value, least: ir.Value) -> ir.Value:
+    """The least of three where the predicate holds, else the greatest."""
+    return minimum_or_maximum(lanes, m, minimum_or_maximum(lanes, m, x, y, least), z, least)
+
+
 @operation("VIADDMNMX{.U32,.S32}[.RELU]", "u32 = u32 u32 u32 P")
 def add_and_bound(lanes: Lanes, m: Modifiers, x: ir.Value, y: ir.Value, z: ir.Value, least: ir.Value) -> ir.Value:
     """A sum, then its lesser or greater with a third; not below zero with .RELU."""

@@ -41,7 +41,7 @@ def target_of(g: Given) -> int:
     """Where it goes, in bytes from the program's start: an address, or a function of the kernel."""
     operand = g.take()
     if isinstance(operand, sass.Number):
-        return operand.value + g.section_start
+        return operand.value + g.i.section
     if isinstance(operand, sass.Name) and operand.text in g.functions:
         return g.functions[operand.text]
     raise g.unknown(f"'{operand}' is nowhere in this kernel")
@@ -127,8 +127,9 @@ def converge(g: Given) -> None:
 
 @lowers("BREAK")
 def break_barrier(g: Given) -> None:
+    first = None if g.next_is_predicate else barrier_of(g)  # the predicate, if any, stands on either side of it
     how, operand = condition_of(g)
-    g.emit(Action.LEAVE, "", [operand, barrier_of(g)], values=(how,))
+    g.emit(Action.LEAVE, "", [operand, first or barrier_of(g)], values=(how,))
 
 
 @lowers("BMOV")

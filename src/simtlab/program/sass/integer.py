@@ -113,6 +113,12 @@ def bound(g: Given) -> None:
     g.emit(Action.COMPUTE, f"VIMNMX.{'U32' if g.has('U32') else 'S32'}", [*operands, g.source("P")])
 
 
+@lowers("VIMNMX3")
+def bound_of_three(g: Given) -> None:
+    """The least (or, with !PT last, the greatest) of three."""
+    g.compute(f"VIMNMX3.{'U32' if g.has('U32') else 'S32'}", "u32 = u32 u32 u32 P")
+
+
 @lowers("VIADDMNMX")
 def add_and_bound(g: Given) -> None:
     g.compute(f"VIADDMNMX.{'U32' if g.has('U32') else 'S32'}{'.RELU' * g.has('RELU')}", "u32 = u32 u32 u32 P")
@@ -154,6 +160,14 @@ def permute(g: Given) -> None:
     mode = g.first_of("F4E", "B4E", "RC8", "ECL", "ECR", "RC16")
     first, second, third, fourth = g.assign("b32 = b32 b32 b32")  # the selector stands in the middle
     g.emit(Action.COMPUTE, "prmt.b32" + (f".{mode.lower()}" if mode else ""), [first, second, fourth, third])
+
+
+@lowers("VABSDIFF")
+def sum_of_absolute_difference(g: Given) -> None:
+    if set(g.i.parts) - {"U32", "S32"}:
+        raise g.unknown()
+    type = "u32" if g.has("U32") else "s32"
+    g.compute(f"sad.{type}", f"{type} = {type} {type} {type}")
 
 
 @lowers("IDP")
