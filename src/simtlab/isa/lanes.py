@@ -91,7 +91,7 @@ class Lanes:
     def read(self, k: int, type: str) -> ir.Value:
         """Operand k as 32 lanes of `type`: the low bits of a wider register, or the byte or half that its mark names."""
         part = self.shape.mark(k).lstrip("-|~")
-        if not part:
+        if part not in PLACES:
             return self._read_whole(k, type)
         moved = self.b.lshr(self._read_whole(k, "b32"), self.constant(I32, PLACES[part]))
         if type.endswith("x2"):
