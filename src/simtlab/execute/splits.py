@@ -23,7 +23,7 @@ DONE = int(WarpStatus.DONE)
 OUT_SPENT, OUT_DONE, OUT_FAULT = int(Outcome.SPENT), int(Outcome.DONE), int(Outcome.FAULT)
 OUT_BARRIER, OUT_SERVICE = int(Outcome.BARRIER), int(Outcome.SERVICE)
 BAD_BRANCH, NEVER_MET = int(FaultCode.BAD_BRANCH), int(FaultCode.NEVER_MET)
-READY, AT_CTA_BARRIER, AT_WARP_SYNC, YIELDED = -2, -3, -4, -5  # what a split waits for; a convergence barrier's number if it is none of these
+READY, AT_CTA_BARRIER, AT_WARP_SYNC, YIELDED = -2, -3, -4, -5  # what a split waits for, if not a barrier Bn
 PATIENCE = 32  # backward branches or YIELDs of a split before another has a turn
 INSTRUCTION_BYTES = 16
 SERVICES_END = SERVICE_BASE + SERVICE_STEP * len(Service)
@@ -184,9 +184,9 @@ def steer_rarely(launch, worker, cta, warp, ins, pc, mask):
         return OUT_SPENT
     if action == SAVE_BARRIER:
         for lane in range(32):
-            if (mask >> np.uint32(lane)) & np.uint32(1):
+            if ins.detail & 1 and (mask >> np.uint32(lane)) & np.uint32(1):
                 store_u32(warp.window + ins.operands[0] + 4 * lane, warp.convergence[ins.operands[1]])
-        if ins.detail != 0:
+        if ins.detail & 2:
             warp.convergence[ins.operands[1]] = np.uint32(0)
     elif action == RESTORE_BARRIER:
         value = np.uint32(ins.operands[1])

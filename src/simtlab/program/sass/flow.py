@@ -1,7 +1,7 @@
 """Lowering of what moves lanes about: branches, calls, convergence barriers, the CTA's barriers, exits."""
 
 from simtlab.frontend.sass import text as sass
-from simtlab.isa.shape import ABSENT, IMMEDIATE, NOT_PREDICATE, WORD
+from simtlab.isa.shape import ABSENT, IMMEDIATE, NOT_PREDICATE, SINK, WORD
 from simtlab.program.action import Action, Condition, Members
 from simtlab.program.operand import Operand, immediate
 from simtlab.program.sass.given import Given, lowers
@@ -140,9 +140,10 @@ def move_barrier(g: Given) -> None:
         g.emit(Action.RESTORE_BARRIER, "", [barrier, source], values=(int(source.kind == WORD),))
     else:
         target = g.destination("u32")
-        if target.kind != WORD:
+        if target.kind not in (WORD, SINK):
             raise g.unknown("a target that is no register")
-        g.emit(Action.SAVE_BARRIER, "", [target, barrier_of(g)], values=(int(g.has("CLEAR")),))
+        keeps, clears = target.kind == WORD, g.has("CLEAR")
+        g.emit(Action.SAVE_BARRIER, "", [target, barrier_of(g)], values=(keeps | clears << 1,))
 
 
 @lowers("WARPSYNC")
