@@ -2,9 +2,10 @@
 
 The lanes that execute now are the current split, held in the warp itself (pc, mask); the others wait in the warp's table, each
 with a pc and what it waits for. BSSY notes the lanes that will meet at a barrier, BSYNC waits until all of them that have not
-ended or left by BREAK are there. A split gives way at YIELD, where it waits, and after some backward branches. Lanes that have
-come to YIELD often enough are in the yielded state of the book: nobody waits for them at a convergence barrier any more. So lanes
-that spin for a lock do not keep the one that holds it from going on.
+ended or left by BREAK are there. A split gives way where it waits and at YIELD, and nowhere else: in between it may hold values in
+uniform registers, of which the warp has one set. Lanes that have come to YIELD often enough are in the yielded state of the book:
+nobody waits for them at a convergence barrier any more. So lanes that spin for a lock, where the compiler puts a YIELD, do not
+keep the one that holds it from going on.
 """
 
 import numpy as np
@@ -24,7 +25,7 @@ OUT_SPENT, OUT_DONE, OUT_FAULT = int(Outcome.SPENT), int(Outcome.DONE), int(Outc
 OUT_BARRIER, OUT_SERVICE = int(Outcome.BARRIER), int(Outcome.SERVICE)
 BAD_BRANCH, NEVER_MET = int(FaultCode.BAD_BRANCH), int(FaultCode.NEVER_MET)
 READY, AT_CTA_BARRIER, AT_WARP_SYNC, YIELDED = -2, -3, -4, -5  # what a split waits for, if not a barrier Bn
-PATIENCE = 32  # backward branches or YIELDs of a split before another has a turn
+PATIENCE = 32  # YIELDs of a split before nobody waits for it
 INSTRUCTION_BYTES = 16
 SERVICES_END = SERVICE_BASE + SERVICE_STEP * len(Service)
 
@@ -222,10 +223,6 @@ def go(launch, warp, ins, pc, mask):
         warp.pc = pc + 1
     elif other == 0:
         warp.pc = ins.target
-        if ins.target <= pc and warp.depth > 0:
-            warp.turns += 1
-            if warp.turns >= PATIENCE:
-                give_way(warp, READY)
     elif falls_through_last(launch, warp, mask, other):
         park(warp, pc + 1, other, READY, 0)
         warp.pc, warp.mask = ins.target, mask
