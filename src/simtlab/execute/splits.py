@@ -206,7 +206,10 @@ def taking(warp, ins, mask):
         return mask
     if how == NEVER:
         return np.uint32(0)
-    value = load_u32(warp.window + ins.operands[0])
+    if how >= DIVERGED and ins.operands[1] != 0:
+        value = np.uint32(ins.operands[0])
+    else:
+        value = load_u32(warp.window + ins.operands[0])
     if how == PREDICATE:
         return np.uint32(mask & value)
     if how == NOT_PREDICATE:

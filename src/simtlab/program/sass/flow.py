@@ -28,8 +28,11 @@ def condition_of(g: Given) -> tuple[Condition, Operand]:
 
 
 def mask_of(g: Given) -> Operand:
+    """The lanes that a branch asks about: a uniform register's, or all. nvdisasm leaves ~URZ out of its JSON."""
+    if not isinstance(g.left[0], sass.Register):
+        return immediate(0xFFFFFFFF)
     operand = g.source("u32")
-    if operand.kind in (IMMEDIATE, WORD):
+    if operand.mark or operand.kind == WORD:
         raise g.unknown("lanes that are in no uniform register")
     return operand
 
@@ -47,7 +50,8 @@ def target_of(g: Given) -> int:
 @lowers("BRA", "JMP")
 def branch(g: Given) -> None:
     how, operand = condition_of(g)
-    g.emit(Action.SPLIT, "", [operand], targets=(label(target_of(g)),), values=(how,))
+    is_number = operand.kind == IMMEDIATE
+    g.emit(Action.SPLIT, "", [operand, immediate(int(is_number))], targets=(label(target_of(g)),), values=(how,))
 
 
 @lowers("BRX", "BRXU", "JMX", "JMXU")

@@ -176,9 +176,7 @@ class Given:
                 continue
             number = number_of(register.file, register.number)
             if register.file == "UR":
-                beside = operand.registers[0].parts  # "64" or "U32": the sum has 64 bits
-                is_wide = wide and ("64" in register.parts or len(operand.registers) == 1 or "64" in beside or "U32" in beside)
-                last = [Operand(ADDRESS_64 if is_wide else ADDRESS, number)]
+                last = [Operand(ADDRESS_64 if wide else ADDRESS, number)]
             else:
                 base = Operand(PAIR if "64" in register.parts else WORD, number)
         return [base, immediate(operand.offset)], last
