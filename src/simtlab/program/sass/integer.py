@@ -102,7 +102,7 @@ def isetp(g: Given) -> None:
 
 @lowers("SEL", "USEL", "FSEL")
 def select(g: Given) -> None:
-    type = "f32" if g.i.opcode == "FSEL" else "b32"
+    type = "f32" if g.i.opcode == "FSEL" else "b64" if g.has("64") else "b32"
     g.compute(f"selp.{type}", f"{type} = {type} {type} P")
 
 
