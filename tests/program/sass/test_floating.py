@@ -154,6 +154,19 @@ def test_division_is_rounded_correctly_whichever_way_it_takes(isa):
     assert set(quotient.numpy()[~number].view(np.uint32)) == {0x7FFFFFFF}
 
 
+def test_reciprocals_and_roots_of_all_mantissas_are_rounded_correctly():
+    """The seed is MUFU's, here correctly rounded and on a GPU not quite: one correction gives the same."""
+    gpu = sl.Gpu(isa="sm_90")
+    body = "(const float *x, float *d) { int i = blockIdx.x * 256 + threadIdx.x; d[i] = "
+    module = gpu.compile(f'extern "C" __global__ void reciprocal{body}__frcp_rn(x[i]); }}\n'
+                         f'extern "C" __global__ void root{body}sqrtf(x[i]); }}')  # fmt: skip
+    x = (np.arange(1 << 24, dtype=np.uint32) + (127 << 23)).view(np.float32)  # from 1 to 4
+    given, result = gpu.array(x), gpu.zeros(len(x), "f4")
+    for name, expected in (("reciprocal", np.float32(1) / x), ("root", np.sqrt(x))):
+        module[name](len(x) // 256, 256, [given, result])
+        assert np.array_equal(result.numpy(), expected), name
+
+
 def test_uniform_floats_are_computed_once_for_the_warp():
     gpu = sl.Gpu(isa="sm_120")
     module = gpu.compile('extern "C" __global__ void k(float s, float u, float *d) {'
