@@ -165,6 +165,7 @@ def plop3(lanes: Lanes, m: Modifiers, x: ir.Value, y: ir.Value, z: ir.Value) -> 
 
 
 @operation(f"ISETP{COMPARISONS}[.U32]{COMBINE}", "P P = u32 u32 P")
+@operation(f"ISETP{COMPARISONS}{{.U64,.S64}}{COMBINE}", "P P = u64 u64 P")
 @operation(f"ISETP{COMPARISONS}[.U32]{COMBINE}.EX", "P P = u32 u32 P P")
 def isetp(lanes: Lanes, m: Modifiers, x: ir.Value, y: ir.Value, other: ir.Value, *low: ir.Value) -> tuple[ir.Value, ir.Value]:
     """A comparison combined with a predicate, and its opposite so combined. With .EX the words are high ones, and what the
@@ -173,7 +174,7 @@ def isetp(lanes: Lanes, m: Modifiers, x: ir.Value, y: ir.Value, other: ir.Value,
     if how in ("F", "T"):
         holds = lanes.constant(I1, int(how == "T"))
     else:
-        compare = b.icmp_unsigned if "U32" in m else b.icmp_signed
+        compare = b.icmp_unsigned if "U32" in m or "U64" in m else b.icmp_signed
         holds = compare(SIGNS[how], x, y)
         if low:
             equal = b.icmp_unsigned("==", x, y)

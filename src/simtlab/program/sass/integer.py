@@ -92,7 +92,9 @@ def isetp(g: Given) -> None:
     if g.has("64"):
         raise g.unknown()
     tail = ".U32" * g.has("U32") + f".{combine}"
-    if g.has("EX"):
+    if g.has("U64", "S64"):
+        g.compute(f"ISETP.{how}.{'U64' if g.has('U64') else 'S64'}.{combine}", "P P = u64 u64 P")
+    elif g.has("EX"):
         g.compute(f"ISETP.{how}{tail}.EX", "P P = u32 u32 P P")
     else:
         g.compute(f"ISETP.{how}{tail}", "P P = u32 u32 P")
@@ -100,7 +102,7 @@ def isetp(g: Given) -> None:
 
 @lowers("SEL", "USEL", "FSEL")
 def select(g: Given) -> None:
-    type = "f32" if g.i.opcode == "FSEL" else "b32"
+    type = "f32" if g.i.opcode == "FSEL" else "b64" if g.has("64") else "b32"
     g.compute(f"selp.{type}", f"{type} = {type} {type} P")
 
 
