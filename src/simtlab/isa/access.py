@@ -20,6 +20,7 @@ from simtlab.isa.shape import (
     IMMEDIATE,
     PAIR,
     REGISTER_BITS,
+    SCALAR,
     SINK,
     UNIFORM,
     UNIFORM_64,
@@ -164,7 +165,7 @@ def read_lane(lanes: Lanes, k: int, walk: Walk, type: ir.IntType) -> ir.Value:
         return lanes.b.trunc(value, type) if type.width < 64 else value
     if kind == IMMEDIATE:
         value = lanes.raw_operand(k)
-    elif kind in (UNIFORM, UNIFORM_64):
+    elif kind in (UNIFORM, UNIFORM_64, SCALAR):
         value = lanes.b.load(lanes.pointer(k, I64 if kind == UNIFORM_64 else I32))
     else:
         value = lanes.b.load(register_place(lanes, k, walk, I32 if kind == VARYING else ir.IntType(REGISTER_BITS[kind])))
@@ -175,6 +176,9 @@ def write_lane(lanes: Lanes, k: int, walk: Walk, value: ir.Value, type: str) -> 
     """Give this lane's operand k a value; a wider register is filled by the type's sign."""
     kind = lanes.shape.kinds[k]
     if kind == SINK:
+        return
+    if kind == SCALAR:
+        lanes.write_scalar(k, value, type)
         return
     if kind == PAIR:
         low, high = pair_places(lanes, k, walk)

@@ -2,7 +2,8 @@
 
 from simtlab.frontend.sass import text as sass
 from simtlab.program.action import Action
-from simtlab.program.sass.given import Given, lowers
+from simtlab.program.operand import immediate
+from simtlab.program.sass.given import NOTHING, Given, lowers
 
 
 @lowers("MOV", "UMOV")
@@ -14,8 +15,16 @@ def move(g: Given) -> None:
 @lowers("IADD3", "UIADD3")
 def iadd3(g: Given) -> None:
     if g.has("64"):
-        raise g.unknown()
-    g.compute("IADD3.X" if g.has("X") else "IADD3", "u32 P? P? = u32 u32 u32 P? P?")
+        return iadd3_wide(g)
+    return g.compute("IADD3.X" if g.has("X") else "IADD3", "u32 P? P? = u32 u32 u32 P? P?")
+
+
+def iadd3_wide(g: Given) -> None:
+    """UIADD3.64: of two values, the third being 0, without carries."""
+    sum, first_carry, second_carry, *terms, last = g.assign("u64 P? P? = u64 u64 u64")
+    if g.left or g.has("X") or last != immediate(0) or first_carry is not NOTHING or second_carry is not NOTHING:
+        raise g.unknown("a third term or a carry")
+    g.emit(Action.COMPUTE, "add.u64", [sum, *terms])
 
 
 @lowers("VIADD", "UVIADD")
