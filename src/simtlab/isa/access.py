@@ -165,7 +165,7 @@ def read_lane(lanes: Lanes, k: int, walk: Walk, type: ir.IntType) -> ir.Value:
         return lanes.b.trunc(value, type) if type.width < 64 else value
     if kind == IMMEDIATE:
         value = lanes.raw_operand(k)
-    elif kind in (UNIFORM, UNIFORM_64, SCALAR):
+    elif kind in (UNIFORM, UNIFORM_64):
         value = lanes.b.load(lanes.pointer(k, I64 if kind == UNIFORM_64 else I32))
     else:
         value = lanes.b.load(register_place(lanes, k, walk, I32 if kind == VARYING else ir.IntType(REGISTER_BITS[kind])))
