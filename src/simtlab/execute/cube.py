@@ -38,11 +38,11 @@ def along(face, axis, x, y, z):
 
 
 @compiled
-def face_coordinate(face, axis, x, y, z):
-    """The face's normalised coordinate as a fixed-point number with 21 places."""
+def face_coordinate(face, axis, x, y, z, divided):
+    """The face's normalised coordinate as a fixed-point number with 21 places. Machine code has divided by the largest."""
     largest = max(abs(x), abs(y), abs(z))
     middle = np.int64(1) << HALF_PLACES
     if not 0 < largest < np.inf:
         return middle
-    quotient = along(face, axis, x, y, z) / largest
+    quotient = along(face, axis, x, y, z) / (1.0 if divided else largest)
     return middle if abs(quotient) < SMALLEST else np.int64(np.floor(quotient * middle)) + middle

@@ -9,9 +9,10 @@ import numpy as np
 
 from simtlab.compiled import compiled, load_i64, load_u8, load_u32
 from simtlab.execute.state import field_offset
-from simtlab.program.forms import GEOMETRIES
+from simtlab.program.forms import GEOMETRIES, HandleIn
 
-HANDLE_BASE = 0x7E57_0000_0000  # a handle is this plus a row number, so that stray integers are no handles
+HANDLE_BASE = 0x7E57_7E57_0000  # a handle is this plus a row number, so that stray integers are no handles
+LOWER_BASE = HANDLE_BASE & 0xFFFFFFFF  # machine code takes the lower word of a handle only
 NO_IMAGE, NO_TEXEL = 0, 0
 
 
@@ -56,7 +57,26 @@ CHANNELS, COMPONENT_BYTES = field_offset(image_t, "channels"), field_offset(imag
 FORMAT, LINEAR = field_offset(image_t, "format"), field_offset(image_t, "linear")
 NORMALIZED, READ_AS_FLOAT = field_offset(image_t, "normalized"), field_offset(image_t, "read_as_float")
 TEXTURE, ONE_D, TWO_D = int(Role.TEXTURE), GEOMETRIES.index("1d"), GEOMETRIES.index("2d")
+HANDLE_AT, HANDLE_HOW_AT = 4, 10  # see encode_texture and encode_surface
+NUMBER, IN_DOUBLE, IN_WORD, IN_SCALAR = int(HandleIn.NUMBER), int(HandleIn.DOUBLE), int(HandleIn.WORD), int(HandleIn.SCALAR)
 X_MODE = field_offset(image_t, "x_mode")  # the modes of y and z follow it, as height and depth follow the width
+
+
+@compiled
+def handle_of(warp, ins, lane):
+    """The handle that a lane's access has; where it has a lower word, the handle with that word, or else the word itself."""
+    place, how = ins.operands[HANDLE_AT], ins.operands[HANDLE_HOW_AT]
+    if how == NUMBER:
+        return place
+    if how == IN_DOUBLE:
+        return load_i64(warp.window + place + 8 * lane)
+    if how == IN_WORD:
+        word = np.int64(load_u32(warp.window + place + 4 * lane))
+    elif how == IN_SCALAR:
+        word = np.int64(load_u32(warp.window + place))
+    else:
+        word = np.int64(load_u32(warp.context.parameters + place))
+    return word + (HANDLE_BASE - LOWER_BASE) if word >= LOWER_BASE else word
 
 
 @compiled

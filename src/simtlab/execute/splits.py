@@ -18,7 +18,7 @@ from simtlab.program.action import SERVICE_BASE, SERVICE_STEP, Action, Condition
 
 SPLIT, JUMP, MEET, CONVERGE, LEAVE, YIELD, WARP_SYNC = (int(Action(k)) for k in range(19, 26))
 SAVE_BARRIER, RESTORE_BARRIER, END, CTA_BARRIER, LIBRARY_CALL = (int(Action(k)) for k in range(26, 31))
-NO_CONDITION, PREDICATE, NOT_PREDICATE, DIVERGED, CONVERGED, NEVER = (int(c) for c in Condition)
+NO_CONDITION, PREDICATE, NOT_PREDICATE, DIVERGED, CONVERGED, NEVER, ANY = (int(c) for c in Condition)
 ALL, REGISTER, UNIFORM = int(Members.ALL), int(Members.REGISTER), int(Members.UNIFORM)
 DONE = int(WarpStatus.DONE)
 OUT_SPENT, OUT_DONE, OUT_FAULT = int(Outcome.SPENT), int(Outcome.DONE), int(Outcome.FAULT)
@@ -227,6 +227,8 @@ def taking(warp, ins, mask):
         return mask
     if how == NEVER:
         return np.uint32(0)
+    if how == ANY:
+        return warp.mask if mask != 0 else np.uint32(0)
     if how >= DIVERGED and ins.operands[1] != 0:
         value = np.uint32(ins.operands[0])
     else:

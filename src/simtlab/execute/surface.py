@@ -15,6 +15,7 @@ from simtlab.execute.image import (
     WIDTH,
     Role,
     find_image,
+    handle_of,
 )
 from simtlab.execute.memory import MISALIGNED, OUTSIDE, report
 from simtlab.execute.state import FaultCode
@@ -24,7 +25,7 @@ BAD_TEXTURE = int(FaultCode.BAD_TEXTURE)
 SURFACE = int(Role.SURFACE)
 ONE_D, TWO_D, THREE_D, LAYERED_1D, LAYERED_2D = range(len(GEOMETRIES) - 1)
 TRAP, CLAMP, ZERO = 0, 1, 2  # what an access outside does
-HANDLE_AT, NUMBERS_AT, COORDINATES_AT = 4, 5, 6  # see encode_surface
+NUMBERS_AT, COORDINATES_AT = 5, 6  # see encode_surface
 NOWHERE, FAULTED = 0, -1
 HALF_REGISTER, WORD_REGISTER, DOUBLE_REGISTER = 0, 1, 2
 
@@ -55,15 +56,9 @@ def surface(launch, worker, warp, ins, pc, mask):
 
 
 @compiled
-def handle_of(warp, ins, lane):
-    handle = ins.operands[HANDLE_AT]
-    return handle if ins.operands[NUMBERS_AT] >> 4 & 1 else load_i64(warp.window + handle + 8 * lane)
-
-
-@compiled
 def coordinate(warp, ins, lane, k):
     value = ins.operands[COORDINATES_AT + k]
-    if ins.operands[NUMBERS_AT] >> (5 + k) & 1:
+    if ins.operands[NUMBERS_AT] >> (4 + k) & 1:
         value &= 0xFFFFFFFF
     else:
         value = np.int64(load_u32(warp.window + value + 4 * lane))

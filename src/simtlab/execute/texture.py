@@ -24,6 +24,7 @@ from simtlab.execute.image import (
     Role,
     component,
     find_image,
+    handle_of,
     signed,
     texel_at,
 )
@@ -36,7 +37,8 @@ BAD_TEXTURE = int(FaultCode.BAD_TEXTURE)
 TEXTURE, INDEX = int(Role.TEXTURE), int(AddressMode.INDEX)
 F16, S8, S16 = int(Format.F16), int(Format.S8), int(Format.S16)
 ONE_D, TWO_D, THREE_D, LAYERED_1D, LAYERED_2D, CUBE = range(len(GEOMETRIES))
-HANDLE_AT, NUMBERS_AT, COORDINATES_AT = 4, 5, 6  # see encode_texture
+NUMBERS_AT, COORDINATES_AT = 5, 6  # see encode_texture
+INTEGER, MACHINE_CODE = 1 << 6, 1 << 7  # of the detail: coordinates are integers; it comes from machine code
 FACE_PLACES = 21
 
 __all__ = ["surface", "texture"]
@@ -49,11 +51,9 @@ def texture(launch, worker, warp, ins, pc, mask):
     places, weights = room.ctypes.data, room.ctypes.data + 8 * CORNERS
     for lane in range(32):
         if np.int64(mask) >> lane & 1:
-            handle = ins.operands[HANDLE_AT]
-            if not ins.operands[NUMBERS_AT] & 1:
-                handle = load_i64(warp.window + handle + 8 * lane)
-            image = find_image(launch, handle, TEXTURE, ins.detail & 15)
-            if image == NO_IMAGE or not takes_coordinates(image, ins):
+            handle = handle_of(warp, ins, lane)
+            image = find_texture(launch, handle, ins)
+            if image == NO_IMAGE:
                 return report(worker, warp, ins, pc, lane, handle, BAD_TEXTURE)
             filtered = place_texels(image, warp, ins, lane, places, weights)
             for channel in range(4):
@@ -65,16 +65,22 @@ def texture(launch, worker, warp, ins, pc, mask):
 
 
 @compiled
-def takes_coordinates(image, ins):
-    """Linear memory has whole indices only."""
-    return ins.detail >> 6 & 1 or load_i64(image + X_MODE) != INDEX
+def find_texture(launch, handle, ins):
+    """The image of a fetch, or NO_IMAGE. Linear memory has whole indices only. Machine code has two coordinates for one axis."""
+    geometry = ins.detail & 15
+    image = find_image(launch, handle, TEXTURE, geometry)
+    if image == NO_IMAGE and geometry == TWO_D and ins.detail & MACHINE_CODE:
+        image = find_image(launch, handle, TEXTURE, ONE_D)
+    if image != NO_IMAGE and not ins.detail & INTEGER and load_i64(image + X_MODE) == INDEX:
+        return NO_IMAGE
+    return image
 
 
 @compiled
 def coordinate_bits(warp, ins, lane, k):
     """The 32 bits of the k-th coordinate operand."""
     value = ins.operands[COORDINATES_AT + k]
-    if ins.operands[NUMBERS_AT] >> (1 + k) & 1:
+    if ins.operands[NUMBERS_AT] >> k & 1:
         return value & 0xFFFFFFFF
     return np.int64(load_u32(warp.window + value + 4 * lane))
 
@@ -93,11 +99,12 @@ def place_texels(image, warp, ins, lane, places, weights):
         y = coordinate_bits(warp, ins, lane, first + 1)
     if first or geometry == THREE_D:
         z = coordinate_bits(warp, ins, lane, 0 if first else 2)
-    if ins.detail >> 6 & 1:
+    if ins.detail & INTEGER:
         store_i64(places, indexed(image, x, y, z))
         return False
     x = texel_coordinate(image, 0, x)
-    if not flat or load_i64(image + GEOMETRY) == TWO_D:  # a fetch along one axis of two: the other coordinate is 0
+    is_so = load_i64(image + GEOMETRY)
+    if is_so != ONE_D and is_so != LAYERED_1D:  # a fetch along one axis of two: the other coordinate is 0
         y = texel_coordinate(image, 1, y)
     if first:
         z = min(z, load_i64(image + DEPTH) - 1) << 8
@@ -120,9 +127,9 @@ def place_on_cube(image, warp, ins, lane, places, weights):
     x = as_float(coordinate_bits(warp, ins, lane, 0))
     y = as_float(coordinate_bits(warp, ins, lane, 1))
     z = as_float(coordinate_bits(warp, ins, lane, 2))
-    face = face_of(x, y, z)
-    across = scaled(image, 0, face_coordinate(face, 0, x, y, z), FACE_PLACES)
-    down = scaled(image, 1, face_coordinate(face, 1, x, y, z), FACE_PLACES)
+    face, divided = face_of(x, y, z), ins.detail & MACHINE_CODE
+    across = scaled(image, 0, face_coordinate(face, 0, x, y, z, divided), FACE_PLACES)
+    down = scaled(image, 1, face_coordinate(face, 1, x, y, z, divided), FACE_PLACES)
     surround(image, across, down, np.int64(face) << 8, places, weights)
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from simtlab.errors import SimtlabError
-from simtlab.execute.image import HANDLE_BASE, AddressMode, Format, Role, image_t
+from simtlab.execute.image import HANDLE_BASE, AddressMode, Format, Role, handle_of, image_t
 from simtlab.execute.memory import HEAP_BASE
-from simtlab.execute.surface import coordinate, handle_of
+from simtlab.execute.surface import coordinate
 from simtlab.host.array import DeviceArray
 from simtlab.host.memory import DeviceMemory
 from simtlab.program.forms import COORDINATES, GEOMETRIES

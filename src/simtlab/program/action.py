@@ -75,6 +75,7 @@ class Condition(IntEnum):
     DIVERGED = 3  # BRA.DIV: the active lanes are not those of a uniform register
     CONVERGED = 4
     NEVER = 5
+    ANY = 6  # BRA.U.ANY: all active lanes, if the guard holds for one of them
 
 
 class Members(IntEnum):

@@ -45,6 +45,7 @@ class Lowered:
     space: Space = Space.GENERIC
     values: tuple[int, ...] = ()  # numbers the executor needs beside the operands
     callee: str = ""
+    form: str = ""  # of a texture or surface access of machine code, as PTX would spell it; "" where its origin says it
 
     @property
     def kinds(self) -> str:

@@ -3,7 +3,7 @@
 from llvmlite import ir
 
 from simtlab.isa.lanes import I1, I32, I64, Lanes
-from simtlab.isa.shape import WORD
+from simtlab.isa.shape import PREDICATE, WORD
 from simtlab.isa.table import Modifiers, operation
 
 
@@ -17,18 +17,17 @@ def vote(lanes: Lanes, m: Modifiers, holds: ir.Value) -> tuple[ir.Value, ir.Valu
     return lanes.splat(holding), lanes.splat(result)
 
 
-@operation("R2UR", "u32 P? = u32", raw=True)
+@operation("R2UR[.OR]", "u32 P? = u32", raw=True)
 def to_uniform(lanes: Lanes, m: Modifiers) -> None:
-    """A register's value in the lowest active lane; whether other active lanes have another."""
+    """A register's value in the lowest active lane, and which lanes have another one (.OR: or had one before)."""
     b = lanes.b
     lane = b.zext(lanes.call("llvm.cttz.i32", I32, [lanes.mask, I1(1)]), I64)
-    if lanes.shape.kinds[2] != WORD:
-        lanes.write_scalar(0, lanes.read_scalar(2, "u32"), "u32")
-        lanes.write(1, lanes.constant(I1, 0), "pred")
-        return
-    place = b.gep(lanes.registers, [b.add(lanes.raw_operand(2), b.mul(lane, I64(4)))])
-    chosen = b.load(b.bitcast(place, I32.as_pointer()))
-    others = lanes.compress(b.icmp_unsigned("!=", lanes.read(2, "u32"), lanes.splat(chosen)))
-    differ = b.icmp_unsigned("!=", b.and_(others, lanes.mask), I32(0))
-    lanes.write_scalar(0, chosen, "u32")
-    lanes.write(1, lanes.splat(differ), "pred")
+    if lanes.shape.kinds[2] == WORD:
+        place = b.gep(lanes.registers, [b.add(lanes.raw_operand(2), b.mul(lane, I64(4)))])
+        value = b.load(b.bitcast(place, I32.as_pointer()))
+    else:
+        value = lanes.read_scalar(2, "u32")
+    if lanes.shape.kinds[1] == PREDICATE:
+        others = lanes.compress(b.icmp_unsigned("!=", lanes.read(2, "u32"), lanes.splat(value)))
+        lanes.write_mask(1, b.or_(others, lanes.read_mask(1)) if "OR" in m else others)
+    lanes.write_scalar(0, value, "u32")

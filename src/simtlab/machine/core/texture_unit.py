@@ -9,10 +9,10 @@ import numpy as np
 
 from simtlab.compiled import compiled, load_i64
 from simtlab.execute.filtering import CORNERS, UNUSED
-from simtlab.execute.image import NO_IMAGE, NO_TEXEL, find_image
+from simtlab.execute.image import NO_IMAGE, NO_TEXEL, handle_of
 from simtlab.execute.memory import HEAP_BASE
 from simtlab.execute.state import field_offset
-from simtlab.execute.texture import HANDLE_AT, NUMBERS_AT, TEXTURE, place_texels, takes_coordinates
+from simtlab.execute.texture import find_texture, place_texels
 from simtlab.machine.core.inflight import plan
 from simtlab.machine.core.state import MAX_FRAGMENT_LINES, Unit, core_t
 from simtlab.machine.limits import MAX_FRAGMENTS
@@ -45,11 +45,8 @@ def take_place(core, number, launch, warp, ins, mask):
 @compiled
 def add_texels(core, fragment, launch, warp, ins, lane):
     """The lines of the texels that one lane's fetch takes. A bad handle is the fetch's own fault, reported when it runs."""
-    handle = ins.operands[HANDLE_AT]
-    if not ins.operands[NUMBERS_AT] & 1:
-        handle = load_i64(warp.window + handle + 8 * lane)
-    image = find_image(launch, handle, TEXTURE, ins.detail & 15)
-    if image == NO_IMAGE or not takes_coordinates(image, ins):
+    image = find_texture(launch, handle_of(warp, ins, lane), ins)
+    if image == NO_IMAGE:
         return
     places, weights = core.address + PLACES, core.address + WEIGHTS
     filtered = place_texels(image, warp, ins, lane, places, weights)

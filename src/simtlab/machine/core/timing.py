@@ -157,7 +157,7 @@ def _fill_unit(row: np.void, instruction: Lowered, units: Any, warp_passes: int)
         return
     row["unit"], row["latency"], row["initiation"] = Unit.LDST, 1, 1
     row["lane_class"] = LANE_CLASSES.index("texture" if action == Action.TEXTURE else "memory")
-    row["is_store"] = action == Action.STORE or instruction.origin.opcode == "sust"
+    row["is_store"] = action == Action.STORE or instruction.origin.opcode in ("sust", "SUST")
     row["is_atomic"] = action == Action.ATOMIC
     row["memory"] = Memory.SURFACE if action == Action.SURFACE else SPACES[instruction.space]
     if action == Action.TEXTURE:

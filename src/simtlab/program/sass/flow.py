@@ -20,7 +20,9 @@ def condition_of(g: Given) -> tuple[Condition, Operand]:
     if g.has("DIV", "CONV"):
         return (Condition.DIVERGED if g.has("DIV") else Condition.CONVERGED), mask_of(g)
     if not g.next_is_predicate:
-        return Condition.NONE, immediate(0)
+        return (Condition.ANY if g.has("ANY") else Condition.NONE), immediate(0)
+    if g.has("ANY"):
+        raise g.unknown("a predicate")
     operand = g.source("P")
     if operand.kind == IMMEDIATE:
         return (Condition.NONE if operand.value else Condition.NEVER), immediate(0)

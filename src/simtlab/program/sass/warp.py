@@ -78,7 +78,6 @@ def redux(g: Given) -> None:
 @lowers("R2UR")
 def to_uniform(g: Given) -> None:
     told = g.destination("P") if g.next_is_predicate else NOTHING
-    target = g.destination("u32")
-    g.emit(Action.COMPUTE, "R2UR", [target, told, g.source("u32")])
+    g.emit(Action.COMPUTE, "R2UR.OR" if g.has("OR") else "R2UR", [g.destination("u32"), told, g.source("u32")])
 
 
