@@ -197,7 +197,7 @@ def test_a_run_that_is_given_up_shows_the_requests_it_had():
 
 @pytest.mark.slow
 @pytest.mark.alone
-def test_two_thousand_cycles_make_a_run_less_than_twice_as_long():
+def test_two_thousand_cycles_make_a_run_hardly_longer():
     """That of a kernel with 150,000 cycles; reading what was seen apart."""
 
     def seconds(watch):
@@ -214,7 +214,7 @@ def test_two_thousand_cycles_make_a_run_less_than_twice_as_long():
 
     plain = min(seconds(None) for _ in range(3))
     watches = [Watch(0, 20_000, 22_000) for _ in range(3)]
-    assert min(seconds(watch) for watch in watches) < 1.5 * plain
+    assert min(seconds(watch) for watch in watches) < 1.25 * plain
     begin = process_time()
     assert len(watches[0].cycles) == 2000
     assert process_time() - begin < plain
