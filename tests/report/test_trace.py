@@ -10,6 +10,7 @@ import simtlab as sl
 from simtlab.machine.watch import Watch
 from simtlab.report.trace import events_of, flights_of, trips_of, write_trace
 from tests.machine.test_watch import launched
+from tests.timing import mixed
 
 
 @pytest.fixture(scope="module")
@@ -41,16 +42,43 @@ def test_scheduler_slices_cover_every_cycle_once(watched):
     assert issued == run.stalls["issued"]
 
 
-def test_slices_of_a_track_nest(watched):
+def check_nesting(events):
     """A viewer drops a slice that begins in another and ends after it."""
-    *_, events = watched
-    for track in {event["tid"] for event in events}:
+    tracks = {}
+    for event in events:
+        if event["ph"] == "X":
+            tracks.setdefault(event["tid"], []).append(event)
+    for track, slices_there in tracks.items():
         open_ends = []
-        for event in sorted((e for e in events if e["ph"] == "X" and e["tid"] == track), key=lambda e: (e["ts"], -e["dur"])):
+        for event in sorted(slices_there, key=lambda e: (e["ts"], -e["dur"])):
             while open_ends and open_ends[-1] <= event["ts"]:
                 open_ends.pop()
             assert not open_ends or event["ts"] + event["dur"] <= open_ends[-1], (track, event)
             open_ends.append(event["ts"] + event["dur"])
+        outer = sorted((e for e in slices_there if e["cat"] in ("instruction", "request")), key=lambda e: e["ts"])
+        assert all(one["ts"] + one["dur"] <= following["ts"] for one, following in pairwise(outer)), track
+
+
+def test_slices_of_a_track_nest(watched):
+    check_nesting(watched[-1])
+
+
+@pytest.mark.parametrize(
+    ("preset", "changes"),
+    [("h200", {}), ("v100", {}), ("gtx480", {"issue.dual_issue": True}), ("caps-gtx480", {"l1d.reread": True, "issue.replay": True}),
+     ("caps-gtx480", {"core.detail": 2, "l1d.write_global": "write-back"})],
+)  # fmt: skip
+def test_slices_nest_on_any_machine_and_stay_in_the_window(preset, changes):
+    gpu = sl.Gpu(preset, set={"core.cores": 2, **changes})
+    gpu.machine.watch = watch = Watch(1, 1500, 3500)
+    mixed.launch(gpu, 6)
+    events = list(events_of(watch))
+    check_format(events)
+    check_nesting(events)
+    spans = [(event["ts"], event["ts"] + event["dur"]) for event in events if event["ph"] == "X"]
+    assert (min(begin for begin, _ in spans), max(end for _, end in spans)) == (1500, 3500)
+    assert len(slices(events, "request")) > 20
+    assert {"fetch", "buffer", "issue", "memory"} <= {event["name"] for event in slices(events, "stage")}
 
 
 def test_the_lanes_of_a_divergent_warp_are_shown_side_after_side(watched):
@@ -138,9 +166,8 @@ def test_flights_are_in_the_order_of_issue(watched):
     assert issues == sorted(issues)
 
 
-def test_events_have_what_the_format_asks_for(watched):
+def check_format(events):
     """The Trace Event Format: complete events (X) with a time and a duration, metadata (M) that names processes and threads."""
-    *_, events = watched
     required = {"X": {"ph", "pid", "tid", "name", "cat", "ts", "dur", "args"}, "M": {"ph", "pid", "tid", "name", "args"}}
     for event in events:
         assert event.keys() == required[event["ph"]]
@@ -152,6 +179,10 @@ def test_events_have_what_the_format_asks_for(watched):
     assert len(set(names)) == len(names)
     assert {"scheduler 0", "warp 0: lanes", "warp 0: instructions", "request 1"} <= set(names)
     assert {event["tid"] for event in events if event["ph"] == "X"} <= set(tracks)
+
+
+def test_events_have_what_the_format_asks_for(watched):
+    check_format(watched[-1])
 
 
 def test_the_file_is_gzipped_json(watched, tmp_path):
