@@ -4,6 +4,7 @@ import numpy as np
 
 from simtlab.compiled import compiled, load_u32, store_u32
 from simtlab.execute.simt_stack import count_lanes
+from simtlab.execute.splits import free_splits
 from simtlab.execute.state import N_BARRIERS, WarpStatus
 from simtlab.program.action import BarrierKind
 from simtlab.program.forms import A_NEGATED_PREDICATE, A_NUMBER, A_REGISTER, NOT_THERE
@@ -72,6 +73,7 @@ def release_complete(cta, code):
                 give_result(barrier, warp, code.row[warp.pc])
                 warp.status = RUNNING
                 warp.pc += 1
+                free_splits(warp)
         barrier.arrived, barrier.count, barrier.all, barrier.any = 0, 0, 0, 0
         barrier.waiting = np.uint32(0)
         cta.events += 1

@@ -5,7 +5,17 @@ import numpy as np
 from simtlab.compiled import compiled, fetch_add, load_i64, reader_of, store_i64
 from simtlab.execute.barrier import release_complete
 from simtlab.execute.races import LOAD, STORE, watch_access, watch_at
-from simtlab.execute.state import N_BARRIERS, QUANTUM, SHORT_QUANTUM, Outcome, WarpStatus, cta_t, launch_t, worker_t
+from simtlab.execute.state import (
+    N_BARRIERS,
+    N_CONVERGENCE,
+    QUANTUM,
+    SHORT_QUANTUM,
+    Outcome,
+    WarpStatus,
+    cta_t,
+    launch_t,
+    worker_t,
+)
 from simtlab.execute.warp import lanes_of, run_warp
 from simtlab.program.encode import NO_RECONVERGENCE, code_at
 
@@ -189,7 +199,9 @@ def start_warp(launch, cta, warp, w):
     warp.pc, warp.reconverge, warp.depth, warp.calls = 0, NO_RECONVERGENCE, 0, 0
     warp.mask, warp.live = everybody, everybody
     warp.status, warp.index, warp.executed = RUNNING, w, 0
-    warp.seen_power, warp.cycling = 0, 0
+    warp.seen_power, warp.cycling, warp.turns = 0, 0, 0
+    for b in range(N_CONVERGENCE):
+        warp.convergence[b] = np.uint32(0)
     warp.window = cta.registers + w * launch.register_bytes
     warp.registers_end = warp.window + launch.register_bytes
     warp.call[0].window, warp.call[0].frame = warp.window, 0
@@ -259,6 +271,9 @@ def fingerprint(warp):
     for d in range(warp.depth):
         state = mix(state, np.uint64(warp.stack[d].pc))
         state = mix(state, np.uint64(warp.stack[d].mask))
+        state = mix(state, np.uint64(warp.stack[d].reconverge + 1024))
+    for b in range(N_CONVERGENCE):
+        state = mix(state, np.uint64(warp.convergence[b]))
     for address in range(warp.call[0].window, warp.registers_end, 8):
         state = mix(state, np.uint64(load_i64(address)))
     return state

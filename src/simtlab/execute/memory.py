@@ -5,6 +5,7 @@ import numpy as np
 from simtlab.compiled import call_operation, compiled, fetch_add, load_i64, load_u32, store_i64
 from simtlab.execute.simt_stack import count_lanes, lowest_lane
 from simtlab.execute.state import FaultCode, allocation_t, field_offset, window_t
+from simtlab.isa.lanes import ROW_BYTES
 from simtlab.isa.spaces import LOCAL_BASE, LOCAL_BYTES, SHARED_BASE, SHARED_BYTES
 from simtlab.program.action import Action, Space
 from simtlab.program.encode import AddressBase, instruction_t
@@ -20,6 +21,7 @@ CHANGES_OFFSET = field_offset(window_t, "changes")
 FLUSHES_OFFSET = field_offset(window_t, "flushes")
 ALLOCATION_BYTES = allocation_t.itemsize
 BASE_WORD, BASE_DOUBLE, BASE_FRAME = int(AddressBase.WORD), int(AddressBase.DOUBLE), int(AddressBase.FRAME)
+BASE_PAIR, BASE_WORD_AND_UNIFORM = int(AddressBase.PAIR), int(AddressBase.WORD_AND_UNIFORM)
 HEAP_BASE = 0x7F00_0000_0000
 PAGE_BYTES = 2 << 20  # of a GPU's memory; it maps whole pages
 
@@ -160,7 +162,25 @@ def lane_address(warp, ins, lane):
         address += load_i64(warp.window + base + 8 * lane)
     elif ins.address_base == BASE_FRAME:
         address += warp.context.frame
+    elif ins.address_base >= BASE_PAIR:
+        address = paired_address(warp, ins, lane)
     return address
+
+
+@compiled
+def paired_address(warp, ins, lane):
+    """An address of machine code: an offset, a register or two, and a uniform register or two."""
+    address = ins.operands[ins.address_at + 1]
+    base = warp.window + ins.operands[ins.address_at] + 4 * lane
+    if ins.uniform_base == BASE_WORD:
+        address += np.int64(load_u32(warp.window + ins.operands[ins.uniform_at]))
+    elif ins.uniform_base == BASE_DOUBLE:
+        address += load_i64(warp.window + ins.operands[ins.uniform_at])
+    if ins.address_base == BASE_PAIR:
+        return address + (np.int64(load_u32(base)) | np.int64(load_u32(base + ROW_BYTES)) << 32)
+    if ins.address_base == BASE_WORD_AND_UNIFORM:
+        address += np.int64(load_u32(base))
+    return address if ins.uniform_base == BASE_DOUBLE else address & 0xFFFFFFFF
 
 
 @compiled

@@ -13,6 +13,7 @@ MAX_WARPS = 32  # of a CTA: 1024 threads
 MAX_STACK = 256  # SIMT stack entries
 MAX_CALLS = 128  # nested calls
 N_BARRIERS = 16
+N_CONVERGENCE = 16  # convergence barriers of a warp: B0 to B15
 SHORT_QUANTUM = 240  # a multiple of most short loops' lengths: a warp that spins is in the same place a quantum later
 QUANTUM = 32 * SHORT_QUANTUM  # instructions a warp runs before the next one of its CTA has a turn
 
@@ -57,6 +58,7 @@ class FaultCode(IntEnum):
     BAD_TEXTURE = 8
     BAD_BARRIER = 9
     NOT_A_MEMBER = 10  # a lane that the membermask of its .sync operation does not name
+    NEVER_MET = 11  # lanes wait for others of their warp that wait, too, or have gone elsewhere
 
 
 window_t = np.dtype(
@@ -94,6 +96,8 @@ warp_t = np.dtype(
         ("seen_power", "i4"),
         ("seen_steps", "i4"),
         ("cycling", "i4"),
+        ("turns", "i4"),  # backward branches since this split of the warp took its turn
+        ("convergence", "u4", (N_CONVERGENCE,)),  # the lanes that meet at each convergence barrier
         ("local_window", window_t),
         ("context", context_t),
         ("stack", stack_entry_t, (MAX_STACK,)),
@@ -131,6 +135,7 @@ launch_t = np.dtype(
         ("targets", "i8"),
         ("entries", "i8"),
         ("n_entries", "i8"),
+        ("n_instructions", "i8"),
         ("allocations", "i8"),
         ("n_allocations", "i8"),
         ("arena", "i8"),  # host address of device address HEAP_BASE

@@ -6,6 +6,7 @@ from simtlab.compiled import call_operation, compiled, load_i32, load_i64, load_
 from simtlab.execute.barrier import arrive
 from simtlab.execute.memory import INSTRUCTION_BYTES, OPERANDS_OFFSET, access, report
 from simtlab.execute.simt_stack import diverge, end_lanes, enter, has_room, lowest_lane, pop, push, wait_for_all
+from simtlab.execute.splits import SPLIT, free_splits, steer_splits
 from simtlab.execute.state import FaultCode, Outcome, WarpStatus
 from simtlab.execute.texture import surface, texture
 from simtlab.program.action import Action
@@ -15,7 +16,7 @@ from simtlab.program.program import FUNCTION_BASE, FUNCTION_STEP
 COMPUTE, BRANCH, LOAD, STORE, ATOMIC, EXIT, BARRIER, CALL = (int(Action(k)) for k in range(8))
 RETURN, INDIRECT_BRANCH, INDIRECT_CALL, NOTHING, FENCE, TIME, TEXTURE, SURFACE = (int(Action(k)) for k in range(8, 16))
 TRAP, SERVICE, WARP_BARRIER = int(Action.TRAP), int(Action.SERVICE), int(Action.WARP_BARRIER)
-DONE = int(WarpStatus.DONE)
+RUNNING, DONE = int(WarpStatus.RUNNING), int(WarpStatus.DONE)
 OUT_SPENT, OUT_DONE, OUT_BARRIER = int(Outcome.SPENT), int(Outcome.DONE), int(Outcome.BARRIER)
 OUT_FAULT, OUT_SERVICE = int(Outcome.FAULT), int(Outcome.SERVICE)
 STACK_OVERFLOW, TRAPPED = int(FaultCode.STACK_OVERFLOW), int(FaultCode.TRAP)
@@ -90,6 +91,9 @@ def compute(launch, worker, warp, ins, pc, mask):
 def steer(launch, code, worker, cta, warp, ins, pc, mask, clock):
     """The rarer actions. SPENT means that the warp goes on."""
     action = ins.action
+    if action >= SPLIT:
+        outcome = steer_splits(launch, worker, cta, warp, ins, pc, mask)
+        return come_to_barrier(code, worker, cta, warp) if outcome == OUT_BARRIER else outcome
     if mask == 0 or action == NOTHING or action == FENCE:
         warp.pc = pc + 1
         return OUT_SPENT
@@ -131,6 +135,18 @@ def steer(launch, code, worker, cta, warp, ins, pc, mask, clock):
         report(worker, warp, ins, pc, lowest_lane(mask), 0, STACK_OVERFLOW)
         return OUT_FAULT
     return transfer(launch, code, worker, warp, ins, pc, mask)
+
+
+@compiled
+def come_to_barrier(code, worker, cta, warp):
+    """All lanes of a warp of machine code have come to the CTA's barrier."""
+    ins = code.row[warp.pc]
+    if not arrive(cta, warp, ins, warp.mask, lowest_lane(warp.mask)):
+        report(worker, warp, ins, warp.pc, lowest_lane(warp.mask), 0, BAD_BARRIER)
+        return OUT_FAULT
+    if warp.status == RUNNING:
+        free_splits(warp)
+    return OUT_BARRIER
 
 
 @compiled

@@ -9,7 +9,7 @@ import importlib.util
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from simtlab.errors import CompileError
@@ -39,6 +39,7 @@ class CompiledCuda:
     names: dict[str, str]
     log: str
     registers: RegisterCounts
+    cubin: bytes = field(default=b"", repr=False)  # if registers were asked for
 
 
 def compile_cuda(
@@ -122,17 +123,15 @@ def run(source: str, name: str, arguments: list[str], name_expressions: Sequence
         if status != SUCCESS:
             raise CompileError((log.strip() or error_text(library, status)) + hint_for(source, name))
         ptx = without_working_directory(output(library, program, "PTX"), name)
-        counts = counted(library, program, ptx)
-        return CompiledCuda(ptx, lowered_names(library, program, name_expressions), log, counts)
+        cubin = raw_output(library, program, "CUBIN") if hasattr(library, "nvrtcGetCUBIN") else b""
+        names = lowered_names(library, program, name_expressions)
+        return CompiledCuda(ptx, names, log, counted(cubin, ptx), cubin)
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))
 
 
-def counted(library: ctypes.CDLL, program: ctypes.c_void_p, ptx: str) -> RegisterCounts:
+def counted(cubin: bytes, ptx: str) -> RegisterCounts:
     """The register counts in the cubin, if one was made."""
-    if not hasattr(library, "nvrtcGetCUBIN"):
-        return RegisterCounts(why_none="this NVRTC gives no cubin")
-    cubin = raw_output(library, program, "CUBIN")
     target = TARGET.search(ptx)
     if not cubin or target is None:
         return RegisterCounts(why_none="NVRTC made no cubin")

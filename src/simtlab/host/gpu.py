@@ -18,15 +18,18 @@ import numpy as np
 from simtlab.errors import CompileError, SimtlabError
 from simtlab.execute.grid import default_threads
 from simtlab.execute.state import PushOrder
+from simtlab.frontend import ast
 from simtlab.frontend.cuda import CompiledCuda, compile_cuda
 from simtlab.frontend.mangled import Type, demangle, readable_name
 from simtlab.frontend.parser import parse
+from simtlab.frontend.sass.cubin import Cubin
 from simtlab.host.array import DeviceArray, native
 from simtlab.host.memory import DEFAULT_BYTES, DeviceMemory, nothing_waits
 from simtlab.host.module import Module
 from simtlab.host.printed import PRINTF_BYTES
 from simtlab.host.races import Paces
 from simtlab.host.texture import Textures
+from simtlab.program.sass.module import tree_of
 
 if TYPE_CHECKING:
     from simtlab.host.launch import Run, Waiting
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
 
 STACK_BYTES = 16 * 1024  # local memory of a thread whose calls have no deepest chain
 MAX_STACK_BYTES = 512 * 1024  # as much local memory as a thread can have
+ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")  # whose machine code is executed
 TYPE_OF = "simtlab_type_of"  # a template whose instance for a type has that type in its mangled name
 
 _building = threading.Lock()  # of machines: their policies are compiled once for all of them
@@ -52,6 +56,7 @@ class Gpu:
     A timed launch stops with `CycleLimit` after `max_cycles` (without: it goes on), and with `Deadlock` when for `stuck_cycles`
     (2,000,000) nothing has come any further. With `check_policies` simtlab's own policies are checked as those from other files
     always are: indices, loops, writes to the machine.
+    `isa` is what it executes: "ptx", or the machine code of an architecture, such as "sm_90".
     With `memory_in_file` device memory is a file, `gpu.memory.file`, that other processes can map.
     """
 
@@ -69,6 +74,7 @@ class Gpu:
         stuck_cycles: int | None = None,
         check_policies: bool = False,
         memory_in_file: bool = False,
+        isa: str = "ptx",
         **policies: Any,
     ):
         self.machine = None
@@ -99,6 +105,7 @@ class Gpu:
         self.paces = Paces()
         self.prints = True  # whether what kernels print goes to stdout, and not only to the launch's `printed`
         self.push_order = read_push_order(push_order)
+        self.isa = read_isa(isa)
         self._streams = 0
         self.waiting: list[Waiting] = []  # launches in streams that have not run yet
 
@@ -133,17 +140,56 @@ class Gpu:
         def compiled(count_registers: bool) -> CompiledCuda:
             return compile_cuda(text, name, options, paths, names, count_registers=count_registers)
 
+        if self.isa != "ptx":
+            return self._compile_to_machine_code(text, name, options, paths, names)
         # Registers take half as long again. A machine needs them; without one they are counted if somebody asks.
         timed = self.machine is not None
         given = compiled(count_registers=timed)
         count = cache(lambda: given.registers if timed else compiled(count_registers=True).registers)
 
-        def declared(variable: str) -> Type | None:
-            return type_of(variable, text, lambda source, asked: compile_cuda(source, name, options, paths, [asked]))
-
+        declared = self._declared(text, name, options, paths)
         module = self._module(given.ptx, f"{Path(name).stem}.ptx", given.names, count, declared)
         module.tree.sources[name] = text
         return module
+
+    @staticmethod
+    def _declared(text: str, name: str, options: Sequence[str], paths: Sequence[str]) -> Callable[[str], Type | None]:
+        """What gives a variable's type."""
+        return lambda variable: type_of(
+            variable, text, lambda source, asked: compile_cuda(source, name, options, paths, [asked])
+        )
+
+    def _compile_to_machine_code(
+        self, text: str, name: str, options: Sequence[str], paths: Sequence[str], names: Sequence[str]
+    ) -> Module:
+        given = compile_cuda(text, name, options, paths, names, architecture=self.isa, count_registers=True)
+        if not given.cubin:
+            raise CompileError(given.registers.why_none or "the compiler made no machine code")
+        ptx = parse(given.ptx, f"{Path(name).stem}.ptx")
+        ptx.sources[name] = text
+        return self._load_cubin(given.cubin, Path(name).stem, ptx, given.names, self._declared(text, name, options, paths))
+
+    def load_cubin(self, source: str | PathLike | bytes) -> Module:
+        """Load a cubin, given as bytes or as a path: its machine code is executed."""
+        if isinstance(source, bytes | bytearray):
+            return self._load_cubin(bytes(source), "cubin")
+        path = Path(source)
+        try:
+            return self._load_cubin(path.read_bytes(), path.stem)
+        except OSError as error:
+            raise SimtlabError(f"cannot read {path}: {error.strerror}") from None
+
+    def _load_cubin(
+        self,
+        raw: bytes,
+        name: str,
+        ptx: ast.Module | None = None,
+        names: Mapping[str, str] | None = None,
+        declared: Callable[[str], Type | None] = lambda _: None,
+    ) -> Module:
+        cubin = Cubin(raw)
+        with self.memory.lock:
+            return Module(self, tree_of(cubin, ptx, name), names, declared=declared, cubin=cubin)
 
     def load(self, source: str | PathLike) -> Module:
         """Load PTX, given as text or as a path."""
@@ -281,6 +327,13 @@ def usual_threads() -> int:
         return default_threads()
     except ValueError as problem:
         raise SimtlabError(str(problem)) from None
+
+
+def read_isa(name: str) -> str:
+    """An instruction set: "ptx", or an architecture's machine code."""
+    if name != "ptx" and name not in ARCHITECTURES:
+        raise SimtlabError(f"isa is {name!r}; it must be 'ptx' or one of {', '.join(ARCHITECTURES)}")
+    return name
 
 
 def read_push_order(name: str) -> PushOrder:

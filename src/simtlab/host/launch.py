@@ -30,6 +30,7 @@ from simtlab.host.notebook import facts, size
 from simtlab.host.races import told_races
 from simtlab.host.services import Services
 from simtlab.program.program import Program
+from simtlab.program.sass.constants import Launched
 
 if TYPE_CHECKING:
     from simtlab.host.gpu import Gpu, Stream
@@ -305,8 +306,14 @@ def prepare(
     record = new_launch()
     row = record[0]
     kept = []
-    buffer = aligned_bytes(len(parameters))
-    buffer[: len(parameters)] = parameters
+    depth = program.depth
+    local_bytes = depth.local_bytes + (gpu.stack_bytes if depth.recursive else 0)
+    given = parameters
+    if program.constants is not None:
+        launched = Launched(grid, block, local_bytes, shared, N_CORES)
+        given = program.constants.of_launch(parameters, launched, gpu.memory.bytes)
+    buffer = aligned_bytes(len(given))
+    buffer[: len(given)] = given
     if program.takes_parameter_address:
         allocation = gpu.memory.allocate(len(parameters), f"parameters of {program.readable_name}", writable=False)
         gpu.memory.bytes(allocation.start, len(parameters))[:] = parameters
@@ -314,16 +321,15 @@ def prepare(
         kept.append(allocation)
     textures = gpu.textures.table()
     row["code_address"], row["targets"], row["entries"] = program.addresses
-    row["n_entries"] = len(program.entries)
+    row["n_entries"], row["n_instructions"] = len(program.entries), len(program.lowered)
     row["textures"], row["n_textures"] = textures.ctypes.data, len(textures)
     row["arena"] = gpu.memory.arena_address
     row["grid"], row["block"] = grid, block
     row["threads"], row["n_ctas"] = prod(block), prod(grid)
     row["n_cores"], row["clock_khz"] = N_CORES, CLOCK_KHZ
     row["push_order"] = gpu.push_order
-    depth = program.depth
     row["register_bytes"] = max(RECURSIVE_WINDOW_BYTES if depth.recursive else 0, depth.window_bytes)
-    row["local_bytes"] = depth.local_bytes + (gpu.stack_bytes if depth.recursive else 0)
+    row["local_bytes"] = local_bytes
     row["shared_bytes"], row["dynamic_shared"] = program.static_shared_bytes + shared, shared
     row["parameters"] = buffer.ctypes.data
     return record, kept, (buffer, textures)

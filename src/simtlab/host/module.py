@@ -11,11 +11,13 @@ from simtlab.errors import LaunchError, SimtlabError
 from simtlab.frontend import ast
 from simtlab.frontend.cubin import RegisterCounts
 from simtlab.frontend.mangled import Type, demangle, is_called, plain_name, readable_name
+from simtlab.frontend.sass.cubin import Cubin
 from simtlab.host.array import DeviceArray, Variable
 from simtlab.host.launch import Run, launch
 from simtlab.host.memory import Allocation
 from simtlab.host.types import fills, numpy_array
 from simtlab.program.program import FROM_PTX, Program, build_program, function_addresses
+from simtlab.program.sass.build import build_sass_program
 
 if TYPE_CHECKING:
     from simtlab.host.gpu import Gpu, Stream
@@ -30,7 +32,7 @@ class Module:
     """The kernels and variables of one PTX text, loaded on a GPU.
 
     `count_registers` gives ptxas's counts if asked, `declared` the C++ type of a variable where there is a C++ source.
-    `places` says where variables are to be.
+    `places` says where variables are to be. With a `cubin` its kernels are executed as machine code.
     """
 
     def __init__(
@@ -41,8 +43,9 @@ class Module:
         count_registers: Callable[[], RegisterCounts] = lambda: FROM_PTX,
         declared: Callable[[str], Type | None] = lambda _: None,
         places: Mapping[str, int] | None = None,
+        cubin: Cubin | None = None,
     ):
-        self.gpu, self.tree = gpu, tree
+        self.gpu, self.tree, self.cubin = gpu, tree, cubin
         self._places = places
         self._count_registers, self._declared = count_registers, declared
         self._names = dict(names or {})
@@ -106,8 +109,13 @@ class Module:
         full = self._resolve(name)
         with self.gpu.memory.lock:
             if full not in self._programs:
-                self._programs[full] = build_program(self.tree, full, self._addresses, self._count_registers)
+                self._programs[full] = self._build(full)
             return Kernel(self, self._programs[full])
+
+    def _build(self, kernel: str) -> Program:
+        if self.cubin is not None:
+            return build_sass_program(self.cubin, self.tree, kernel, self._addresses)
+        return build_program(self.tree, kernel, self._addresses, self._count_registers)
 
     def _resolve(self, name: str) -> str:
         full = self._names.get(name, name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,14 +13,23 @@ from simtlab.execute.grid import Slot, Worker
 from simtlab.execute.state import FaultCode
 from simtlab.host.printed import Printed
 from simtlab.host.printf import format_printf
+from simtlab.isa.lanes import ROW_BYTES
 from simtlab.isa.spaces import LOCAL_BASE, LOCAL_BYTES, SHARED_BASE, SHARED_BYTES
-from simtlab.program.action import Service
+from simtlab.program.action import SERVICE_BASE, SERVICE_STEP, Service
 from simtlab.program.program import Program
+from simtlab.program.sass.registers import storage_of
 
 if TYPE_CHECKING:
     from simtlab.host.gpu import Gpu
 
 DEVICE_MALLOC = "device malloc"
+# Where machine code has results and arguments: in registers from R4 on, those of 64 bits in pairs.
+REGISTERS_OF = {
+    Service.VPRINTF: [storage_of(4), storage_of(4), storage_of(6)],
+    Service.ASSERT_FAIL: [storage_of(4), storage_of(6), storage_of(8), storage_of(10)],
+    Service.MALLOC: [storage_of(4), storage_of(4)],
+    Service.FREE: [storage_of(4)],
+}
 
 
 class Services:
@@ -34,10 +45,16 @@ class Services:
         record = worker.record[0]
         warp = slot.cta.warps[int(record.service_warp)]
         instruction = self.program.code[int(warp.pc)]
-        service = Service(int(instruction.detail))
         for lane in range(32):
             if int(record.service_mask) >> lane & 1:
-                failure = self._serve_lane(service, slot, warp, instruction, lane)
+                frame: Frame = Frame(self.gpu, slot, warp, lane)
+                places = [int(place) for place in instruction.operands]
+                service = Service(int(instruction.detail))
+                if self.program.is_machine_code:
+                    frame = RegisterFrame(self.gpu, slot, warp, lane)
+                    service = Service((frame.word(places[0]) - SERVICE_BASE) // SERVICE_STEP)
+                    places = REGISTERS_OF[service]
+                failure = self._serve_lane(service, slot, frame, places)
                 if failure:
                     self.failures[int(slot.cta.number)] = failure
                     record.fault, record.fault_pc = FaultCode.TRAP, warp.pc
@@ -48,10 +65,8 @@ class Services:
             worker.windows[:] = 0
         warp.pc += 1
 
-    def _serve_lane(self, service: Service, slot: Slot, warp: np.record, instruction: np.record, lane: int) -> str:
+    def _serve_lane(self, service: Service, slot: Slot, frame: Frame, places: Sequence[int]) -> str:
         """Gives what went wrong, or nothing."""
-        frame = Frame(self.gpu, slot, warp, lane)
-        places = [int(place) for place in instruction.operands]
         if service == Service.VPRINTF:
             text, count = format_printf(frame.read_string(frame.word(places[1])), frame, frame.word(places[2]))
             self.printed.add(int(slot.cta.number), text)
@@ -83,7 +98,7 @@ class Services:
 
 
 class Frame:
-    """One thread's memory, as a service sees it."""
+    """One thread's memory, as a service sees it; arguments and results lie in its local frame."""
 
     def __init__(self, gpu: Gpu, slot: Slot, warp: np.record, lane: int):
         self.gpu, self.slot, self.warp = gpu, slot, warp
@@ -118,3 +133,19 @@ class Frame:
             return "(null)"
         raw = self.read(address, 1 << 16)
         return raw.split(b"\0", 1)[0].decode("utf-8", "replace") if raw else f"<bad pointer {address:#x}>"
+
+
+class RegisterFrame(Frame):
+    """One thread of machine code: arguments and results lie in its registers, at offsets in the register window."""
+
+    def __init__(self, gpu: Gpu, slot: Slot, warp: np.record, lane: int):
+        super().__init__(gpu, slot, warp, lane)
+        self.registers = int(warp.window) + 4 * lane
+
+    def word(self, place: int) -> int:
+        low, high = (ctypes.c_uint32.from_address(self.registers + place + part).value for part in (0, ROW_BYTES))
+        return low | high << 32
+
+    def store(self, place: int, value: int, size: int) -> None:
+        for part in range(size // 4):
+            ctypes.c_uint32.from_address(self.registers + place + ROW_BYTES * part).value = value >> 32 * part & 0xFFFFFFFF

@@ -11,8 +11,21 @@ from dataclasses import dataclass
 
 from llvmlite import ir
 
-from simtlab.isa.lanes import I1, I8, I16, I32, I64, LANES, Lanes, bits_of, is_signed, vector
-from simtlab.isa.shape import DOUBLE, FRAME, IMMEDIATE, REGISTER_BITS, SINK, UNIFORM, UNIFORM_64, VARYING, WORD
+from simtlab.isa.lanes import I1, I8, I16, I32, I64, LANES, ROW_BYTES, Lanes, bits_of, is_signed, vector
+from simtlab.isa.shape import (
+    ADDRESS,
+    ADDRESS_64,
+    DOUBLE,
+    FRAME,
+    IMMEDIATE,
+    PAIR,
+    REGISTER_BITS,
+    SINK,
+    UNIFORM,
+    UNIFORM_64,
+    VARYING,
+    WORD,
+)
 from simtlab.isa.table import Modifiers, operation
 from simtlab.isa.walk import Walk, each_lane, mark_nothing
 
@@ -45,22 +58,34 @@ def load_window(lanes: Lanes) -> Window:
 
 
 class Access:
-    """The address operand of one instruction, `operands[k]` (base) and `operands[k + 1]` (offset), and its checks."""
+    """The address operand of one instruction, `operands[k]` (base) and `operands[k + 1]` (offset), and its checks.
+
+    In machine code a uniform register, the last operand, may be added to them.
+    """
 
     def __init__(self, lanes: Lanes, k: int, size: int):
         self.lanes, self.k, self.size = lanes, k, size
         self.window = load_window(lanes)
         b = lanes.b
-        start = b.sub(lanes.raw_operand(k + 1), self.window.first)
+        self.displacement = b.add(lanes.raw_operand(k + 1), self._uniform_part())
+        start = b.sub(self.displacement, self.window.first)
         kind = lanes.shape.kinds[k]
         if kind == FRAME:
             start = b.add(start, self.window.frame)
         self.start = start  # window-relative address where there is no base register
-        self.displacement = lanes.raw_operand(k + 1)
-        self.base = lanes.raw_operand(k) if kind in (WORD, DOUBLE) else None
+        self.base = lanes.raw_operand(k) if kind in (WORD, DOUBLE, PAIR) else None
         room = b.sub(self.window.length, I64(size))
         fits = b.icmp_unsigned(">=", self.window.length, I64(size))
         self.limit = b.select(fits, b.add(room, I64(1)), I64(0))  # offsets below this are inside
+
+    def _uniform_part(self) -> ir.Value:
+        """What a uniform register adds to the address."""
+        last = len(self.lanes.shape.kinds) - 1
+        kind = self.lanes.shape.kinds[last]
+        if kind not in (ADDRESS, ADDRESS_64):
+            return I64(0)
+        value = self.lanes.b.load(self.lanes.pointer(last, I64 if kind == ADDRESS_64 else I32), align=4)
+        return value if kind == ADDRESS_64 else self.lanes.b.zext(value, I64)
 
     def offset(self, walk: Walk) -> ir.Value:
         """Where in the window this lane's access begins."""
@@ -68,6 +93,10 @@ class Access:
             return self.start
         b = self.lanes.b
         kind = self.lanes.shape.kinds[self.k]
+        if kind == PAIR:
+            low = b.gep(self.lanes.registers, [b.add(self.base, b.mul(walk.lane_64, I64(4)))])
+            words = [b.zext(b.load(b.bitcast(place, I32.as_pointer())), I64) for place in (low, b.gep(low, [I32(ROW_BYTES)]))]
+            return self.from_base(b.or_(words[0], b.shl(words[1], I64(32))))
         width, type = (8, I64) if kind == DOUBLE else (4, I32)
         place = b.gep(self.lanes.registers, [b.add(self.base, b.mul(walk.lane_64, I64(width)))])
         return self.from_base(b.load(b.bitcast(place, type.as_pointer())))
@@ -77,6 +106,8 @@ class Access:
         b = self.lanes.b
         if base.type == I64:
             return b.add(self.start, base)
+        if self.lanes.shape.kinds[-1] == ADDRESS_64:  # [R2.U32+UR4]
+            return b.add(self.start, b.zext(base, I64))
         return b.sub(b.zext(b.add(base, b.trunc(self.displacement, I32)), I64), self.window.first)
 
     def allowed(self, offset: ir.Value) -> ir.Value:
@@ -112,9 +143,20 @@ def register_place(lanes: Lanes, k: int, walk: Walk, type: ir.Type) -> ir.Value:
     return lanes.b.bitcast(lanes.b.gep(base, [start]), type.as_pointer())
 
 
+def pair_places(lanes: Lanes, k: int, walk: Walk) -> tuple[ir.Value, ir.Value]:
+    """Where operand k, two neighbouring registers, keeps this lane's low and high word."""
+    start = lanes.b.add(lanes.raw_operand(k), lanes.b.mul(walk.lane_64, I64(4)))
+    low, high = (lanes.b.gep(lanes.registers, [lanes.b.add(start, I64(part))]) for part in (0, ROW_BYTES))
+    return lanes.b.bitcast(low, I32.as_pointer()), lanes.b.bitcast(high, I32.as_pointer())
+
+
 def read_lane(lanes: Lanes, k: int, walk: Walk, type: ir.IntType) -> ir.Value:
     """This lane's value of operand k as the low bits."""
     kind = lanes.shape.kinds[k]
+    if kind == PAIR:
+        low, high = (lanes.b.zext(lanes.b.load(place), I64) for place in pair_places(lanes, k, walk))
+        value = lanes.b.or_(low, lanes.b.shl(high, I64(32)))
+        return lanes.b.trunc(value, type) if type.width < 64 else value
     if kind == IMMEDIATE:
         value = lanes.raw_operand(k)
     elif kind in (UNIFORM, UNIFORM_64):
@@ -128,6 +170,11 @@ def write_lane(lanes: Lanes, k: int, walk: Walk, value: ir.Value, type: str) -> 
     """Give this lane's operand k a value; a wider register is filled by the type's sign."""
     kind = lanes.shape.kinds[k]
     if kind == SINK:
+        return
+    if kind == PAIR:
+        low, high = pair_places(lanes, k, walk)
+        lanes.b.store(lanes.b.trunc(value, I32), low)
+        lanes.b.store(lanes.b.trunc(lanes.b.lshr(value, I64(32)), I32), high)
         return
     stored = ir.IntType(REGISTER_BITS[kind])
     if value.type.width < stored.width:
@@ -199,7 +246,7 @@ def _one_by_one(lanes: Lanes, access: Access, serve: Callable, failed: ir.Value)
 
 
 def _addresses(lanes: Lanes, access: Access) -> ir.Value:
-    return lanes.read(access.k, "u64" if lanes.shape.kinds[access.k] == DOUBLE else "u32")
+    return lanes.read(access.k, "u64" if lanes.shape.kinds[access.k] in (DOUBLE, PAIR) else "u32")
 
 
 def _row_start(lanes: Lanes, access: Access) -> ir.Value:

@@ -14,6 +14,7 @@ from llvmlite import ir
 from simtlab.isa.access import Access, memory_type, read_lane, write_lane
 from simtlab.isa.lanes import F32, F64, I16, I32, I64, Lanes
 from simtlab.isa.rounding import FORMATS
+from simtlab.isa.shape import ADDRESS, ADDRESS_64
 from simtlab.isa.table import Modifiers, operation
 from simtlab.isa.walk import each_lane, mark_nothing
 
@@ -77,7 +78,8 @@ def _each_atomic(lanes: Lanes, m: Modifiers, destination: int | None, address: i
         offset = access.offset(walk)
         with b.if_else(access.allowed(offset), likely=True) as (inside, outside):
             with inside:
-                given = [read_lane(lanes, k, walk, type) for k in range(address + 2, len(lanes.shape.kinds))]
+                end = len(lanes.shape.kinds.rstrip(ADDRESS + ADDRESS_64))
+                given = [read_lane(lanes, k, walk, type) for k in range(address + 2, end)]
                 for part in range(count):
                     place = access.place(offset, walk, part, type)
                     old = b.load(place)

@@ -32,7 +32,10 @@ def build(module: ir.Module, shape: Shape) -> None:
     sources = [modifiers.resolve(token.rstrip("?")) for token in row.sources]
     first = len(destinations)
     present = [k for k in range(len(sources)) if shape.kinds[first + k] != "-"]
-    values = row.build(lanes, modifiers, *(lanes.read(first + k, sources[k]) for k in present))
+    given = [lanes.read(first + k, sources[k]) for k in present]
+    if not row.own_marks:
+        given = [lanes.marked(value, shape.mark(first + k), sources[k]) for k, value in zip(present, given, strict=True)]
+    values = row.build(lanes, modifiers, *given)
     for k, value in enumerate(values if isinstance(values, tuple) else (values,)):
         lanes.write(k, value, destinations[k])
     lanes.b.ret(I32(0))
@@ -71,7 +74,7 @@ class _Library:
         """Object files that hold missing shapes, fewest first by what they add."""
         chosen = []
         for index in sorted(self.directory.glob("*.json")):
-            held = {Shape(*pair) for pair in json.loads(index.read_text())}
+            held = set(_shapes_in(index))
             if held & missing:
                 chosen.append(index)
                 missing = missing - held
@@ -79,8 +82,7 @@ class _Library:
 
     def _load(self, indexes: list[Path]) -> None:
         for index in indexes:
-            shapes = [Shape(*pair) for pair in json.loads(index.read_text())]
-            self._link(index.with_suffix(".o").read_bytes(), shapes)
+            self._link(index.with_suffix(".o").read_bytes(), _shapes_in(index))
 
     def _compile(self, shapes: list[Shape]) -> None:
         module = ir.Module("simtlab.isa")
@@ -96,7 +98,7 @@ class _Library:
         name = hashlib.sha256("\n".join(shape.symbol for shape in shapes).encode()).hexdigest()[:20]
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
-            index = json.dumps([[shape.spelling, shape.kinds] for shape in shapes])
+            index = json.dumps([[shape.spelling, shape.kinds, shape.marks] for shape in shapes])
             for suffix, content in ((".o", code), (".json", index.encode())):
                 temporary = self.directory / f"{name}.{os.getpid()}{suffix}.part"
                 temporary.write_bytes(content)
@@ -112,6 +114,10 @@ class _Library:
         self.engines.append(engine)
         for shape in shapes:
             self.addresses.setdefault(shape, engine.get_function_address(shape.symbol))
+
+
+def _shapes_in(index: Path) -> list[Shape]:
+    return [Shape(spelling, kinds, tuple(marks)) for spelling, kinds, marks in json.loads(index.read_text())]
 
 
 _opening = threading.Lock()  # two libraries at first use by two threads would be one too many: it goes, and its functions with it

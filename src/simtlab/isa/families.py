@@ -18,6 +18,9 @@ from simtlab.isa import (
     video,
     warp,
 )
+from simtlab.isa.sass import integer as sass_integer
+from simtlab.isa.sass import memory as sass_memory
+from simtlab.isa.sass import warp as sass_warp
 
 __all__ = [
     "access",
@@ -34,6 +37,9 @@ __all__ = [
     "logic",
     "move",
     "pairs",
+    "sass_integer",
+    "sass_memory",
+    "sass_warp",
     "video",
     "warp",
 ]

@@ -3,16 +3,22 @@
 from llvmlite import ir
 
 from simtlab.isa.shape import (
+    CONSTANT,
+    CONSTANT_64,
     DOUBLE,
     HALF,
     IMMEDIATE,
     LANES,
     NOT_PREDICATE,
+    PAIR,
     PREDICATE,
     REGISTER_BITS,
+    SCALAR,
+    SCALAR_64,
     SINK,
     UNIFORM,
     UNIFORM_64,
+    UNIFORM_PREDICATE,
     VARYING,
     WORD,
     Shape,
@@ -23,6 +29,11 @@ F32, F64 = ir.FloatType(), ir.DoubleType()
 BYTES = I8.as_pointer()
 SIGNATURE = ir.FunctionType(I32, [BYTES, I32, I64.as_pointer(), BYTES])
 FULL_MASK = 0xFFFFFFFF
+ROW_BYTES = 4 * LANES  # of a 32-bit register
+LOW_WORDS, HIGH_WORDS = ([2 * lane + part for lane in range(LANES)] for part in (0, 1))
+IN_TURN = [part * LANES + lane for lane in range(LANES) for part in (0, 1)]
+SIGN_BITS = {"f16": 0x8000, "bf16": 0x8000, "f16x2": 0x80008000, "bf16x2": 0x80008000, "f32": 1 << 31, "f64": 1 << 63}
+SCALARS = (IMMEDIATE, UNIFORM, UNIFORM_64, SCALAR, SCALAR_64, CONSTANT, CONSTANT_64)  # kinds with one value for all lanes
 
 
 def element(type: str) -> ir.Type:
@@ -68,8 +79,12 @@ class Lanes:
         return self.b.load(self.b.gep(self.operands, [I32(k)]))
 
     def pointer(self, k: int, type: ir.Type) -> ir.Value:
-        """Where operand k lives, in the register window or in the context."""
-        base = self.context if self.shape.kinds[k] in (UNIFORM, UNIFORM_64, VARYING) else self.registers
+        """Where operand k lives, in the register window, in the context, or in the constant banks."""
+        kind = self.shape.kinds[k]
+        if kind in (CONSTANT, CONSTANT_64):
+            banks = self.b.load(self.b.bitcast(self.context, I64.as_pointer()))
+            return self.b.inttoptr(self.b.add(banks, self.raw_operand(k)), type.as_pointer())
+        base = self.context if kind in (UNIFORM, UNIFORM_64, VARYING) else self.registers
         return self.b.bitcast(self.b.gep(base, [self.raw_operand(k)]), type.as_pointer())
 
     def read(self, k: int, type: str) -> ir.Value:
@@ -77,8 +92,10 @@ class Lanes:
         kind, lane = self.shape.kinds[k], element(type)
         if kind in (PREDICATE, NOT_PREDICATE):
             return self.expand(self.read_mask(k))
-        if kind in (IMMEDIATE, UNIFORM, UNIFORM_64):
+        if kind in SCALARS:
             return self.splat(self.read_scalar(k, type))
+        if kind == PAIR:
+            return self.as_type(self.read_pair(k), lane)
         stored = ir.IntType(32 if kind == VARYING else REGISTER_BITS[kind])
         value = self.b.load(self.pointer(k, vector(stored)), align=16)
         return self.as_type(value, lane)
@@ -89,7 +106,7 @@ class Lanes:
         if kind == IMMEDIATE:
             value = self.raw_operand(k)
         else:
-            value = self.b.load(self.pointer(k, I64 if kind == UNIFORM_64 else I32))
+            value = self.b.load(self.pointer(k, I64 if kind in (UNIFORM_64, SCALAR_64, CONSTANT_64) else I32), align=4)
         if type == "pred":
             return self.b.icmp_unsigned("!=", value, value.type(0))
         lane = element(type)
@@ -123,6 +140,12 @@ class Lanes:
         if kind == PREDICATE:
             self.write_mask(k, self.compress(value))
             return
+        if kind in (SCALAR, SCALAR_64, UNIFORM_PREDICATE):
+            self.write_scalar(k, self.b.extract_element(value, I32(0)), type)
+            return
+        if kind == PAIR:
+            self.write_pair(k, self.as_type(self.to_bits(value), I64))
+            return
         stored = ir.IntType(REGISTER_BITS[kind])
         value = self.to_bits(value)
         if value.type.element.width < stored.width:
@@ -130,6 +153,51 @@ class Lanes:
         elif value.type.element.width > stored.width:
             value = self.b.trunc(value, vector(stored))
         self._store_masked(value, self.pointer(k, vector(stored)))
+
+    def read_pair(self, k: int) -> ir.Value:
+        """Two neighbouring registers as 32 lanes of 64 bits, the first of them the low words."""
+        low = self.pointer(k, vector(I32))
+        words = [self.b.load(place, align=16) for place in (low, self.b.gep(low, [I32(1)]))]
+        return self.b.bitcast(self.b.shuffle_vector(*words, ir.Constant(ir.VectorType(I32, 2 * LANES), IN_TURN)), vector(I64))
+
+    def write_pair(self, k: int, value: ir.Value) -> None:
+        words = self.b.bitcast(value, ir.VectorType(I32, 2 * LANES))
+        low = self.pointer(k, vector(I32))
+        for place, which in ((low, LOW_WORDS), (self.b.gep(low, [I32(1)]), HIGH_WORDS)):
+            self._store_masked(self.b.shuffle_vector(words, words, ir.Constant(vector(I32), which)), place)
+
+    def write_scalar(self, k: int, value: ir.Value, type: str) -> None:
+        """Give operand k, a uniform register or predicate, its new value, whichever lanes execute."""
+        kind = self.shape.kinds[k]
+        if kind == SINK:
+            return
+        if kind == UNIFORM_PREDICATE:
+            self.b.store(self.b.sext(value, I32), self.pointer(k, I32))
+            return
+        stored = I64 if kind == SCALAR_64 else I32
+        if not isinstance(value.type, ir.IntType):
+            value = self.b.bitcast(value, I32 if value.type == F32 else I64)
+        if value.type.width < stored.width:
+            value = (self.b.sext if is_signed(type) else self.b.zext)(value, stored)
+        elif value.type.width > stored.width:
+            value = self.b.trunc(value, stored)
+        self.b.store(value, self.pointer(k, stored), align=4)
+
+    def marked(self, value: ir.Value, mark: str, type: str) -> ir.Value:
+        """A source as its marks have it: its absolute value, negated, complemented."""
+        if not mark:
+            return value
+        bits, b = self.to_bits(value), self.b
+        if mark == "~":
+            return self.from_bits(b.not_(bits), type)
+        if type in SIGN_BITS:
+            sign = self.like(bits, SIGN_BITS[type])
+            if "|" in mark:
+                bits = b.and_(bits, b.not_(sign))
+            return self.from_bits(b.xor(bits, sign) if "-" in mark else bits, type)
+        if "|" in mark:
+            bits = self.map("llvm.abs", bits, I1(0))
+        return b.neg(bits) if "-" in mark else bits
 
     def _store_masked(self, value: ir.Value, target: ir.Value) -> None:
         full = self.b.icmp_unsigned("==", self.mask, I32(FULL_MASK))

@@ -1,7 +1,8 @@
 """The one table of semantics: which spellings there are, what operands they take, and who builds their code.
 
 A spelling pattern is literal text with `{a,b}` for exactly one of and `[a,b]` for at most one of:
-`add[.rn,.rz,.rm,.rp][.ftz][.sat].f32` stands for twenty spellings. An operand signature lists destinations, `=`, sources:
+`add[.rn,.rz,.rm,.rp][.ftz][.sat].f32` stands for twenty spellings; `#` is a hexadecimal digit.
+An operand signature lists destinations, `=`, sources:
 
     T        the instruction's (last) type             T0 T1    its first, second type
     W        twice as wide as T                        u32 f64 … that type
@@ -79,6 +80,7 @@ class Operation:
     raw: bool
     action: str  # what the machine does with it: "compute", "memory", "atomic", "branch", …
     note: str
+    own_marks: bool = False  # of machine code: the builder itself looks whether operands are negated
 
     @property
     def opcode(self) -> str:
@@ -99,13 +101,13 @@ _operations: dict[str, list[tuple[re.Pattern, Operation]]] = {}
 
 
 def operation(
-    pattern: str, signature: str, raw: bool = False, action: str = "compute", note: str = ""
+    pattern: str, signature: str, raw: bool = False, action: str = "compute", note: str = "", own_marks: bool = False
 ) -> Callable:
     """Declare a builder for the spellings of `pattern`. Several may stand on one builder."""
 
     def declare(build: Callable) -> Callable:
         family = build.__module__.rpartition(".")[2]
-        row = Operation(pattern, signature, build, family, raw, action, note or (build.__doc__ or "").strip())
+        row = Operation(pattern, signature, build, family, raw, action, note or (build.__doc__ or "").strip(), own_marks)
         _operations.setdefault(row.opcode, []).append((_as_expression(pattern), row))
         return build
 
@@ -125,7 +127,7 @@ def _as_expression(pattern: str) -> re.Pattern:
             choices = "|".join(re.escape(choice) for choice in group[1:-1].split(","))
             text += f"(?:{choices})" + ("?" if group[0] == "[" else "")
         else:
-            text += re.escape(group)
+            text += re.escape(group).replace(r"\#", "[0-9A-F]")
     return re.compile(text)
 
 

@@ -23,6 +23,19 @@ class Action(IntEnum):
     TRAP = 16
     SERVICE = 17  # a call of something the host provides: vprintf, malloc, free, __assertfail
     WARP_BARRIER = 18  # call the native function, which names the lanes that may not take part
+    # Machine code, whose lanes have a program counter each and meet at convergence barriers (`execute/splits.py`).
+    SPLIT = 19  # BRA: lanes that disagree part
+    JUMP = 20  # BRX, RET, CALL: to where a register says
+    MEET = 21  # BSSY: the active lanes will meet at a convergence barrier
+    CONVERGE = 22  # BSYNC: wait for them
+    LEAVE = 23  # BREAK: lanes that will not come to the barrier
+    YIELD = 24
+    WARP_SYNC = 25
+    SAVE_BARRIER = 26  # BMOV: a convergence barrier's lanes to a register
+    RESTORE_BARRIER = 27
+    END = 28  # EXIT
+    CTA_BARRIER = 29  # BAR: lanes that have parted arrive one after the other
+    LIBRARY_CALL = 30  # CALL.ABS: what the host provides, or a function by its address
 
 
 class Space(IntEnum):
@@ -48,6 +61,29 @@ SERVICES = {
     "malloc": Service.MALLOC,
     "free": Service.FREE,
 }
+
+
+SERVICE_BASE, SERVICE_STEP = 0x0400_0000_0000, 16  # their addresses in machine code: the base plus the step times the number
+
+
+class Condition(IntEnum):
+    """What decides, beside the guard, which lanes take a branch of machine code."""
+
+    NONE = 0
+    PREDICATE = 1
+    NOT_PREDICATE = 2
+    DIVERGED = 3  # BRA.DIV: the active lanes are not those of a uniform register
+    CONVERGED = 4
+    NEVER = 5
+
+
+class Members(IntEnum):
+    """Where a WARPSYNC finds the lanes that it waits for."""
+
+    ALL = 0
+    REGISTER = 1
+    UNIFORM = 2
+    NUMBER = 3
 
 
 class BarrierKind(IntEnum):

@@ -7,7 +7,7 @@ import numpy as np
 from simtlab.compiled import reader_of
 from simtlab.errors import SimtlabError
 from simtlab.frontend import ast
-from simtlab.isa.shape import DOUBLE, FRAME, NOT_PREDICATE, SINK, WORD, Shape
+from simtlab.isa.shape import ADDRESS, ADDRESS_64, DOUBLE, FRAME, NOT_PREDICATE, PAIR, SINK, WORD, Shape
 from simtlab.program.action import Action
 from simtlab.program.cfg import EXIT
 from simtlab.program.forms import encode_barrier, encode_surface, encode_texture
@@ -27,6 +27,9 @@ class AddressBase(IntEnum):
     WORD = 1  # a 32-bit register
     DOUBLE = 2  # a 64-bit register
     FRAME = 3  # the thread's local frame
+    PAIR = 4  # machine code: two 32-bit registers, and perhaps a uniform register
+    WORD_AND_UNIFORM = 5  # … a 32-bit register and a uniform one
+    UNIFORM = 6  # … a uniform register alone
 
 
 instruction_t = np.dtype(
@@ -43,6 +46,8 @@ instruction_t = np.dtype(
         ("access_bytes", "i4"),
         ("address_at", "i4"),  # which operand is the address's base; its offset follows
         ("address_base", "i4"),
+        ("uniform_at", "i4"),  # machine code: which operand is a uniform register that is added to the address
+        ("uniform_base", "i4"),  # AddressBase.WORD, DOUBLE or NONE
         ("detail", "i4"),  # barrier kind, service number, texture form
         ("window_bytes", "i4"),  # of the function this instruction is in: how far a call moves the register window
     ],
@@ -82,7 +87,7 @@ def _encode_common(row: np.void, instruction: Lowered, function: FunctionCode, n
         row["guard"] = _offset(instruction.guard, function)
         row["negated"] = instruction.guard.kind == NOT_PREDICATE
     if instruction.spelling:
-        row["function"] = native[Shape(instruction.spelling, instruction.kinds)]
+        row["function"] = native[instruction.shape]
     values = [_offset(operand, function) for operand in instruction.operands]
     if len(values) > MAX_OPERANDS:
         raise function.lowering.error(instruction.origin, f"{len(values)} operands are too many")
@@ -94,6 +99,9 @@ def _encode_targets(
 ) -> None:
     row["reconverge"] = NO_RECONVERGENCE
     if not instruction.targets:
+        return
+    if instruction.action == Action.SPLIT:
+        row["target"] = function.first + function.lowering.labels[instruction.targets[0]]
         return
     graph, labels = function.graph, function.lowering.labels
     block = graph.immediate_post_dominator[graph.block_of[k]]
@@ -121,18 +129,26 @@ def _encode_particular(
         row["operands"][: len(instruction.values) - 1] = instruction.values[1:]
     elif action in (Action.LOAD, Action.STORE, Action.ATOMIC):
         _encode_access(row, instruction)
-    elif action in (Action.BARRIER, Action.TEXTURE, Action.SURFACE):
+    elif action > Action.WARP_BARRIER and action != Action.CTA_BARRIER:
+        row["detail"] = instruction.values[0] if instruction.values else 0
+    elif action in (Action.BARRIER, Action.CTA_BARRIER, Action.TEXTURE, Action.SURFACE):
         values = [_offset(operand, function) for operand in instruction.operands]
-        form = {Action.BARRIER: encode_barrier, Action.TEXTURE: encode_texture, Action.SURFACE: encode_surface}
-        form[action](row, instruction, values, function.lowering.refuse)
+        form = {Action.TEXTURE: encode_texture, Action.SURFACE: encode_surface}.get(action, encode_barrier)
+        form(row, instruction, values, function.lowering.refuse)
 
 
 def _encode_access(row: np.void, instruction: Lowered) -> None:
     at = address_at(instruction)
-    bases = {WORD: AddressBase.WORD, DOUBLE: AddressBase.DOUBLE, FRAME: AddressBase.FRAME}
+    bases = {WORD: AddressBase.WORD, DOUBLE: AddressBase.DOUBLE, FRAME: AddressBase.FRAME, PAIR: AddressBase.PAIR}
     row["access_bytes"] = access_bytes(instruction)
     row["address_at"] = at
     row["address_base"] = bases.get(instruction.operands[at].kind, AddressBase.NONE)
+    last = instruction.operands[-1].kind
+    if last in (ADDRESS, ADDRESS_64):
+        row["uniform_at"] = len(instruction.operands) - 1
+        row["uniform_base"] = AddressBase.WORD if last == ADDRESS else AddressBase.DOUBLE
+        alone = {AddressBase.NONE: AddressBase.UNIFORM, AddressBase.WORD: AddressBase.WORD_AND_UNIFORM}
+        row["address_base"] = alone.get(row["address_base"], row["address_base"])
 
 
 def address_at(instruction: Lowered) -> int:

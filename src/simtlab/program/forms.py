@@ -31,7 +31,7 @@ def how(kind: str) -> int:
 
 def encode_barrier(row: np.void, instruction: Lowered, values: list[int], refuse: Refuse) -> None:
     """operands: [id, how, count, how, predicate, how, destination, how]."""
-    m = Modifiers(instruction.origin.spelling)
+    m = Modifiers(instruction.origin.spelling.lower())  # BAR of machine code has the same parts
     kinds = instruction.kinds
     if "red" in m:
         order = [1, 2, 3, 0]
@@ -40,7 +40,7 @@ def encode_barrier(row: np.void, instruction: Lowered, values: list[int], refuse
         ]
     else:
         order = [0, 1]
-        row["detail"] = BarrierKind.ARRIVE if "arrive" in m else BarrierKind.SYNC
+        row["detail"] = BarrierKind.ARRIVE if m.first_of("arrive", "arv") else BarrierKind.SYNC
     encoded = []
     for k in order:
         encoded += [values[k], how(kinds[k])]

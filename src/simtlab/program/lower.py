@@ -7,7 +7,7 @@ from typing import Any
 from simtlab.errors import PtxError, UnknownInstruction
 from simtlab.frontend import ast
 from simtlab.isa import build  # noqa: F401  fills the table
-from simtlab.isa.shape import DOUBLE, FRAME, HALF, NOT_PREDICATE, PREDICATE, SINK, UNIFORM_64, WORD
+from simtlab.isa.shape import DOUBLE, FRAME, HALF, NOT_PREDICATE, PREDICATE, SINK, UNIFORM_64, WORD, Shape
 from simtlab.isa.table import Modifiers, Operation, find
 from simtlab.program import context
 from simtlab.program.action import Action, Space
@@ -49,6 +49,12 @@ class Lowered:
     @property
     def kinds(self) -> str:
         return "".join(operand.kind for operand in self.operands)
+
+    @property
+    def shape(self) -> Shape:
+        """Of its native function."""
+        marks = tuple(operand.mark for operand in self.operands)
+        return Shape(self.spelling, self.kinds, marks if any(marks) else ())
 
 
 @dataclass

@@ -23,6 +23,7 @@ class Operand:
     register: int = NO_REGISTER
     value: int = 0
     written: bool = False
+    mark: str = ""  # in machine code: negated, its absolute value, complemented
 
 
 ABSENT_OPERAND = Operand(ABSENT)

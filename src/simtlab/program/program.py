@@ -11,7 +11,6 @@ from simtlab.frontend import ast
 from simtlab.frontend.cubin import RegisterCounts
 from simtlab.frontend.mangled import readable_name
 from simtlab.isa.build import provide
-from simtlab.isa.shape import Shape
 from simtlab.program.communication import has_plain_stores, may_communicate
 from simtlab.program.encode import MAX_INSTRUCTIONS, encode
 from simtlab.program.frame import place_in_order, shared_layout
@@ -20,6 +19,7 @@ from simtlab.program.load_classes import Load, LoadClass, classify
 from simtlab.program.lower import Lowered, Symbols
 from simtlab.program.reach import reachable, shared_variables
 from simtlab.program.register_limit import register_limit
+from simtlab.program.sass.constants import ConstantBanks
 
 FUNCTION_BASE = 0x0300_0000_0000  # a function's address: this plus 16 times its number in the module
 FUNCTION_STEP = 16
@@ -45,10 +45,15 @@ class Program:
     static_shared_bytes: int
     depth: Depth
     count_registers: Callable[[], RegisterCounts]  # asked only when the counts are wanted: it may compile again
+    constants: ConstantBanks | None = None  # of machine code: what its constant banks hold
 
     @property
     def name(self) -> str:
         return self.kernel.name
+
+    @property
+    def is_machine_code(self) -> bool:
+        return self.constants is not None
 
     @property
     def readable_name(self) -> str:
@@ -183,7 +188,7 @@ def build_program(
         functions[name] = lower_function(module.functions[name], module, symbols, parameters, first)
         first += len(functions[name].instructions)
     lowered = [instruction for code in functions.values() for instruction in code.instructions]
-    native = provide({Shape(i.spelling, i.kinds) for i in lowered if i.spelling})
+    native = provide({i.shape for i in lowered if i.spelling})
     table, targets = encode(functions, native)
     depth = depth_of(kernel, functions)
     if depth.local_bytes > MAX_LOCAL_BYTES:

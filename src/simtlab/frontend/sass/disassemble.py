@@ -1,0 +1,96 @@
+"""Machine code as nvdisasm reads it. What it says of a cubin is kept on disk: its start alone takes half a second."""
+
+import hashlib
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from simtlab.errors import SimtlabError
+from simtlab.frontend.sass.cubin import INSTRUCTION_BYTES, Cubin
+from simtlab.frontend.sass.text import SassInstruction, parse_instruction
+from simtlab.storage import cache_directory
+
+MISSING = (
+    "machine code needs nvdisasm, which the package nvidia-cuda-nvdisasm has for Linux (pip install 'simtlab[sass]'). "
+    "PTX works without it."
+)
+SECONDS = 300
+
+
+class NoDisassembler(SimtlabError):
+    """nvdisasm is not there, or does not take the cubin."""
+
+
+@cache
+def nvdisasm() -> str:
+    """The newest of the Python packages', or the one on the PATH."""
+    package = importlib.util.find_spec("nvidia")  # a namespace with no code in it, so there is nothing to import
+    roots = package.submodule_search_locations if package is not None else None
+    found = sorted(path for root in roots or () for path in Path(root).glob("*/bin/nvdisasm"))
+    chosen = str(found[-1]) if found else shutil.which("nvdisasm")
+    if chosen is None:
+        raise NoDisassembler(MISSING)
+    return chosen
+
+
+def instructions_of(cubin: Cubin, kernel: str) -> list[SassInstruction]:
+    """A kernel's instructions, functions behind it included, in the order of their addresses."""
+    words, image = cubin.kernel(kernel).words, cubin.kernel(kernel)
+    inside = {function.name: function.start for function in image.functions} | {kernel: 0}
+    found: dict[int, SassInstruction] = {}
+    for function in listing(cubin.content):
+        name = function.get("function-name", "")
+        if name not in inside:
+            continue
+        for k, one in enumerate(function["sass-instructions"]):
+            address = int(function["start"]) + INSTRUCTION_BYTES * k
+            number = address // INSTRUCTION_BYTES
+            if number < len(words):
+                found[address] = parse_instruction(
+                    address, one["opcode"], one.get("operands", ""), one.get("predicate", ""), words[number]
+                )
+    if sorted(found) != list(range(0, INSTRUCTION_BYTES * len(words), INSTRUCTION_BYTES)):
+        raise NoDisassembler(f"nvdisasm gave {len(found)} of the {len(words)} instructions of '{kernel}'")
+    return [found[address] for address in sorted(found)]
+
+
+def listing(cubin: bytes) -> list[dict[str, Any]]:
+    """The functions of a cubin, as nvdisasm's JSON has them."""
+    path = cache_directory() / "sass" / f"{hashlib.sha256(cubin).hexdigest()[:32]}.json"
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError):
+        pass
+    answer = disassembled(cubin)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(f".{os.getpid()}.part")
+        part.write_text(json.dumps(answer))
+        part.replace(path)
+    except OSError:
+        pass  # a read-only or full disk costs the next start some time, nothing else
+    return answer
+
+
+def disassembled(cubin: bytes) -> list[dict[str, Any]]:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "kernel.cubin"
+        file.write_bytes(cubin)
+        try:
+            done = subprocess.run([nvdisasm(), "-json", str(file)], capture_output=True, timeout=SECONDS)
+        except (OSError, subprocess.TimeoutExpired) as problem:
+            raise NoDisassembler(f"nvdisasm did not run: {problem}") from None
+    if done.returncode != 0:
+        said = " ".join(done.stderr.decode("utf-8", "replace").split())
+        raise NoDisassembler(f"nvdisasm refuses this cubin: {said or f'exit status {done.returncode}'}")
+    try:
+        _, functions = json.loads(done.stdout)
+        return [function for function in functions if "sass-instructions" in function]
+    except (ValueError, TypeError):
+        raise NoDisassembler("nvdisasm's answer is no JSON that simtlab knows; version 13.2 or later is needed") from None

@@ -1,0 +1,51 @@
+"""What machine code does to memory and PTX does not: constants by an index, a compare-and-swap that tells whether it swapped."""
+
+from llvmlite import ir
+
+from simtlab.isa.access import Access, memory_type, read_lane, write_lane
+from simtlab.isa.lanes import I32, I64, Lanes
+from simtlab.isa.shape import ADDRESS, ADDRESS_64
+from simtlab.isa.table import Modifiers, operation
+from simtlab.isa.walk import each_lane, mark_nothing
+
+CHANGES_FIELD = 5  # of the window: atomics that changed memory
+
+
+@operation("LDC[.v2,.v4].{u8,s8,u16,s16,b32}", "V = u32 u32 u32 u32", raw=True)
+def load_indexed_constant(lanes: Lanes, m: Modifiers) -> None:
+    """Words of a constant bank at an index of each lane; 0 beyond its end. Sources: index, offset, the bank's start and length."""
+    b, type, count = lanes.b, memory_type(m.type), m.lanes_per_access
+    banks = b.load(b.bitcast(lanes.context, I64.as_pointer()))
+    offset, start, length = (lanes.raw_operand(count + k) for k in (1, 2, 3))
+    size = type.width // 8
+    with each_lane(lanes, lanes.mask) as walk:
+        index = b.zext(b.add(read_lane(lanes, count, walk, I32), b.trunc(offset, I32)), I64)
+        inside = b.icmp_unsigned("<=", b.add(index, I64(count * size)), length)
+        at = b.add(b.add(banks, start), b.select(inside, index, I64(0)))
+        for part in range(count):
+            value = b.load(b.inttoptr(b.add(at, I64(part * size)), type.as_pointer()), align=1)
+            write_lane(lanes, part, walk, b.select(inside, value, type(0)), m.type)
+
+
+@operation("CAST.{b32,b64}", "T = M T T", raw=True, action="atomic")
+def compare_swap_tell(lanes: Lanes, m: Modifiers) -> ir.Value:
+    """Compare and swap; 1 where it swapped, else 0."""
+    b, type = lanes.b, memory_type(m.type)
+    access = Access(lanes, 1, type.width // 8)
+    failed = mark_nothing(lanes)
+    changes = b.gep(b.bitcast(lanes.context, I64.as_pointer()), [I32(CHANGES_FIELD)])
+    end = len(lanes.shape.kinds.rstrip(ADDRESS + ADDRESS_64))
+    with each_lane(lanes, lanes.mask, failed) as walk:
+        offset = access.offset(walk)
+        with b.if_else(access.allowed(offset), likely=True) as (inside, outside):
+            with inside:
+                expected, new = (read_lane(lanes, k, walk, type) for k in range(3, end))
+                place = access.place(offset, walk, 0, type)
+                old = b.load(place)
+                same = b.icmp_unsigned("==", old, expected)
+                b.store(b.select(same, new, old), place)
+                b.store(b.add(b.load(changes), b.zext(same, I64)), changes)
+                write_lane(lanes, 0, walk, b.zext(same, type), m.type)
+            with outside:
+                walk.mark(lanes)
+    return b.load(failed)

@@ -1,0 +1,125 @@
+"""A kernel's machine code as a program: every instruction lowered, registers where the compiler put them, banks laid out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from simtlab.errors import SimtlabError
+from simtlab.frontend import ast
+from simtlab.frontend.cubin import RegisterCounts
+from simtlab.frontend.sass.cubin import Cubin
+from simtlab.frontend.sass.disassemble import instructions_of
+from simtlab.frontend.sass.text import SassInstruction
+from simtlab.isa.build import provide
+from simtlab.isa.shape import PAIR, SCALAR_64
+from simtlab.program.action import SERVICE_BASE, SERVICE_STEP, SERVICES, Action, Condition
+from simtlab.program.cfg import ControlFlowGraph, Flow
+from simtlab.program.encode import encode
+from simtlab.program.frame import Frame, align_up
+from simtlab.program.function import Depth, FunctionCode
+from simtlab.program.liveness import Usage
+from simtlab.program.lower import Lowered
+from simtlab.program.operand import NO_REGISTER, Operand
+from simtlab.program.program import MAX_LOCAL_BYTES, Program, at
+from simtlab.program.sass import flow, integer, memory, warp  # noqa: F401  fill the table of lowerings
+from simtlab.program.sass.constants import ConstantBanks, banks_of
+from simtlab.program.sass.given import NOTHING, Given, UnknownSass, lower_instruction
+from simtlab.program.sass.registers import allocation_of
+
+SERVICE_ADDRESSES = {name: SERVICE_BASE + SERVICE_STEP * number for name, number in SERVICES.items()}
+ENDS = (Action.END, Action.TRAP, Action.JUMP)
+OF_THE_COMPILER = "$__internal"  # functions that it adds, for divisions and the like: they have no frame
+
+
+@dataclass
+class SassLowering:
+    """What the rest of a program asks of a function's lowering."""
+
+    module: ast.Module
+    lowered: list[Lowered]
+    labels: dict[str, int]
+    frame: Frame
+    takes_parameter_address: bool = False
+    ids: dict[str, int] = field(default_factory=dict)
+    types: list[str] = field(default_factory=list)
+
+    def error(self, instruction: ast.Instruction, problem: str) -> SimtlabError:
+        return UnknownSass(f"{instruction.spelling}: {problem}")
+
+    def refuse(self, instruction: ast.Instruction, problem: str | None) -> None:
+        if problem:
+            raise self.error(instruction, problem)
+
+
+def build_sass_program(cubin: Cubin, tree: ast.Module, kernel: str, addresses: Mapping[str, int]) -> Program:
+    """Lower and lay out a kernel. `addresses` gives the variables' device addresses."""
+    image, instructions = cubin.kernel(kernel), instructions_of(cubin, kernel)
+    banks = banks_of(cubin, image, addresses, SERVICE_ADDRESSES)
+    listing = "\n".join(f"{i.text};" for i in instructions)
+    module = replace(tree, text=listing, source_name=f"{tree.source_name}, {cubin.architecture}")
+    lowered = lowered_of(instructions, module, banks, {one.name: one.start for one in image.functions}, kernel)
+    labels = {flow.label(i.address): k for k, i in enumerate(instructions)}
+    lowering = SassLowering(module, lowered, labels, Frame({}, 0))
+    graph = ControlFlowGraph([_flow(one, labels) for one in lowered])
+    code = FunctionCode(tree.functions[kernel], lowering, graph, [_usage(one) for one in lowered],  # type: ignore[arg-type]
+                        allocation_of(image.registers), 0)  # fmt: skip
+    native = provide({one.shape for one in lowered if one.spelling})
+    table, targets = encode({kernel: code}, native)
+    has_calls = any(one.name != kernel and not one.name.startswith(OF_THE_COMPILER) for one in image.functions)
+    depth = Depth(image.registers, code.window_bytes, align_up(image.stack_bytes, 16), has_calls)
+    if depth.local_bytes > MAX_LOCAL_BYTES:
+        raise at(tree, kernel, f"kernel '{kernel}' needs {depth.local_bytes} bytes of local memory a thread")
+    counts = RegisterCounts({kernel: image.registers}, cubin.architecture)
+    parameters = tree.functions[kernel].parameters
+    offsets = {variable.name: parameter.offset for variable, parameter in zip(parameters, image.parameters, strict=True)}
+    return Program(
+        kernel=tree.functions[kernel], module=module, functions={kernel: code}, table=table, targets=targets,
+        entries=np.full(1, -1, np.int32), lowered=lowered, parameter_offsets=offsets, parameter_bytes=image.parameter_bytes,
+        static_shared_bytes=image.shared_bytes, depth=depth, count_registers=lambda: counts, constants=banks,
+    )  # fmt: skip
+
+
+def lowered_of(
+    instructions: list[SassInstruction], module: ast.Module, banks: ConstantBanks, functions: dict[str, int], kernel: str
+) -> list[Lowered]:
+    found, unknown = [], []
+    for k, i in enumerate(instructions):
+        origin = ast.Instruction(i.opcode, i.parts, (), None, ast.Position(k + 1, 1), None)
+        results = [flow.result_of(one) for one in instructions[k + 1 : k + 4] if one.opcode == "B2R"]
+        given = Given(i, origin, banks.starts, banks.sizes, functions, 0, results[0] if results else NOTHING)
+        try:
+            found.append(lower_instruction(given))
+        except UnknownSass as problem:
+            unknown.append(str(problem))
+    if unknown:
+        more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
+        raise UnknownSass(f"kernel '{kernel}' has machine code that simtlab does not execute: {'; '.join(unknown[:3])}{more}")
+    return found
+
+
+def _flow(one: Lowered, labels: dict[str, int]) -> Flow:
+    guarded = one.guard is not None
+    if one.action == Action.SPLIT:
+        sure = not guarded and one.values[0] == Condition.NONE and one.origin.opcode != "CALL"
+        return Flow(tuple(labels[target] for target in one.targets if target in labels), falls_through=not sure)
+    if one.action in ENDS:
+        returns = one.action == Action.JUMP and one.origin.opcode == "CALL"
+        return Flow((), falls_through=guarded or returns, leaves=not returns)
+    return Flow()
+
+
+def registers_of(operand: Operand) -> list[int]:
+    """The numbers of the registers that an operand names: two for a pair."""
+    if operand.register == NO_REGISTER:
+        return []
+    return [operand.register, operand.register + 1] if operand.kind in (PAIR, SCALAR_64, "A") else [operand.register]
+
+
+def _usage(one: Lowered) -> Usage:
+    operands = [*one.operands, *([one.guard] if one.guard else [])]
+    reads = frozenset(number for operand in operands if not operand.written for number in registers_of(operand))
+    writes = frozenset(number for operand in operands if operand.written for number in registers_of(operand))
+    return Usage(reads, writes, always=one.guard is None)

@@ -1,0 +1,167 @@
+"""Lowering of integer, logic, shift, move and predicate instructions."""
+
+from simtlab.frontend.sass import text as sass
+from simtlab.program.action import Action
+from simtlab.program.sass.given import Given, lowers
+
+
+@lowers("MOV", "UMOV")
+def move(g: Given) -> None:
+    operands = [g.destination("b64" if g.has("64") else "b32"), g.source("b64" if g.has("64") else "b32")]
+    g.emit(Action.COMPUTE, "mov.b64" if g.has("64") else "mov.b32", operands)
+
+
+@lowers("IADD3", "UIADD3")
+def iadd3(g: Given) -> None:
+    if g.has("64"):
+        raise g.unknown()
+    g.compute("IADD3.X" if g.has("X") else "IADD3", "u32 P? P? = u32 u32 u32 P? P?")
+
+
+@lowers("VIADD", "UVIADD")
+def viadd(g: Given) -> None:
+    g.compute("add.u32", "u32 = u32 u32")
+
+
+@lowers("IADD", "UIADD")
+def iadd(g: Given) -> None:
+    g.compute("add.u64" if g.has("64") else "add.u32", "u64 = u64 u64" if g.has("64") else "u32 = u32 u32")
+
+
+@lowers("IMAD", "UIMAD")
+def imad(g: Given) -> None:
+    tail = ".U32" * g.has("U32") + ".X" * g.has("X")
+    if g.has("WIDE"):
+        g.compute(f"IMAD.WIDE{tail}", "u64 P? = u32 u32 u64 P?")
+    elif g.has("HI"):
+        g.compute(f"IMAD.HI{tail}", "u32 P? = u32 u32 u32 P?")
+    else:
+        g.compute("IMAD.X" if g.has("X") else "IMAD", "u32 P? = u32 u32 u32 P?")
+
+
+@lowers("LEA", "ULEA")
+def lea(g: Given) -> None:
+    tail = ".X" * g.has("X") + ".SX32" * g.has("SX32")
+    if g.has("HI"):
+        g.compute(f"LEA.HI{tail}", "u32 P? = u32 u32 u32 P?" if g.has("SX32") else "u32 P? = u32 u32 u32 u32 P?")
+    else:
+        g.compute(f"LEA{tail}", "u32 P? = u32 u32 u32 P?")
+
+
+@lowers("SHF", "USHF")
+def shf(g: Given) -> None:
+    type = g.first_of("U32", "S32", "U64", "S64") or "U32"
+    g.compute(f"SHF.{'L' if g.has('L') else 'R'}{'.W' * g.has('W')}.{type}{'.HI' * g.has('HI')}", "u32 = u32 u32 u32")
+
+
+@lowers("LOP3", "ULOP3")
+def lop3(g: Given) -> None:
+    table = lookup_table(g, -1 if not isinstance(g.left[-1], sass.Register) else -2)
+    g.compute(f"LOP3{'.PAND' * g.has('PAND')}.T{table:02X}", "P? u32 = u32 u32 u32 P?")
+
+
+@lowers("PLOP3", "UPLOP3")
+def plop3(g: Given) -> None:
+    second, first = lookup_table(g, -1), lookup_table(g, -1)
+    g.compute(f"PLOP3.T{first:02X}.T{second:02X}", "P P = P P P")
+
+
+def lookup_table(g: Given, at: int) -> int:
+    operand = g.left.pop(at)
+    if not isinstance(operand, sass.Number):
+        raise g.unknown("its table is not a number")
+    return operand.value & 0xFF
+
+
+@lowers("ISETP", "UISETP")
+def isetp(g: Given) -> None:
+    how, combine = g.i.parts[0], g.first_of("AND", "OR", "XOR") or "AND"
+    if g.has("64"):
+        raise g.unknown()
+    tail = ".U32" * g.has("U32") + f".{combine}"
+    if g.has("EX"):
+        g.compute(f"ISETP.{how}{tail}.EX", "P P = u32 u32 P P")
+    else:
+        g.compute(f"ISETP.{how}{tail}", "P P = u32 u32 P")
+
+
+@lowers("SEL", "USEL", "FSEL")
+def select(g: Given) -> None:
+    type = "f32" if g.i.opcode == "FSEL" else "b32"
+    g.compute(f"selp.{type}", f"{type} = {type} {type} P")
+
+
+@lowers("IMNMX", "UIMNMX", "VIMNMX", "UVIMNMX")
+def bound(g: Given) -> None:
+    operands = g.assign("u32 = u32 u32")
+    while g.next_is_predicate and len(g.left) > 1:  # where the lesser came from: nobody asks for it
+        if g.take() != sass.Register("P", None):
+            raise g.unknown("a predicate that it writes is not known")
+    g.emit(Action.COMPUTE, f"VIMNMX.{'U32' if g.has('U32') else 'S32'}", [*operands, g.source("P")])
+
+
+@lowers("VIADDMNMX")
+def add_and_bound(g: Given) -> None:
+    g.compute(f"VIADDMNMX.{'U32' if g.has('U32') else 'S32'}{'.RELU' * g.has('RELU')}", "u32 = u32 u32 u32 P")
+
+
+@lowers("IABS")
+def absolute(g: Given) -> None:
+    g.compute("abs.s32", "s32 = s32")
+
+
+@lowers("POPC", "UPOPC")
+def popc(g: Given) -> None:
+    g.compute("popc.b32", "u32 = b32")
+
+
+@lowers("BREV", "UBREV")
+def brev(g: Given) -> None:
+    g.compute("brev.b32", "b32 = b32")
+
+
+@lowers("FLO", "UFLO")
+def find_leading_one(g: Given) -> None:
+    type = "u32" if g.has("U32") else "s32"
+    g.compute(f"bfind{'.shiftamt' * g.has('SH')}.{type}", f"u32 = {type}")
+
+
+@lowers("BMSK", "UBMSK")
+def bit_mask(g: Given) -> None:
+    g.compute(f"bmsk.{'wrap' if g.has('W') else 'clamp'}.b32", "b32 = u32 u32")
+
+
+@lowers("SGXT", "USGXT")
+def extend_sign(g: Given) -> None:
+    g.compute(f"SGXT{'.W' * g.has('W')}{'.U32' * g.has('U32')}", "u32 = u32 u32")
+
+
+@lowers("PRMT", "UPRMT")
+def permute(g: Given) -> None:
+    mode = g.first_of("F4E", "B4E", "RC8", "ECL", "ECR", "RC16")
+    first, second, third, fourth = g.assign("b32 = b32 b32 b32")  # the selector stands in the middle
+    g.emit(Action.COMPUTE, "prmt.b32" + (f".{mode.lower()}" if mode else ""), [first, second, fourth, third])
+
+
+@lowers("IDP")
+def dot_product(g: Given) -> None:
+    types = [part.lower() for part in g.i.parts if part in ("S8", "U8", "S16", "U16")]
+    if "4A" not in g.i.parts or len(types) != 2:
+        raise g.unknown()
+    g.compute("dp4a." + ".".join(f"{type[0]}32" for type in types), "b32 = b32 b32 b32")
+
+
+@lowers("P2R")
+def predicates_to_register(g: Given) -> None:
+    target = g.destination("u32")
+    if not isinstance(g.left[0], sass.Name) or g.left[0].text != "PR":
+        raise g.unknown()
+    g.take()
+    byte = g.first_of("B0", "B1", "B2", "B3") or "B0"
+    predicates = [g.register(sass.Register("P", k), "P") for k in range(7)]
+    g.emit(Action.COMPUTE, f"P2R.{byte}", [target, *predicates, *g.assign("= u32 u32")])
+
+
+@lowers("NOP")
+def nothing(g: Given) -> None:
+    g.emit(Action.NOTHING)

@@ -1,0 +1,180 @@
+"""Lowering of loads, stores, atomics, constants and fences: to PTX's rows, with the address as machine code has it."""
+
+from simtlab.frontend.sass import text as sass
+from simtlab.isa.shape import ABSENT, PAIR, SCALAR, SCALAR_64, WORD
+from simtlab.program.action import Action, Space
+from simtlab.program.operand import Operand, immediate
+from simtlab.program.sass.given import NOTHING, Given, lowers
+from simtlab.program.sass.registers import number_of
+
+SPACES = {
+    "LDG": Space.GLOBAL, "STG": Space.GLOBAL, "LD": Space.GENERIC, "ST": Space.GENERIC, "LDS": Space.SHARED, "STS": Space.SHARED,
+    "LDL": Space.LOCAL, "STL": Space.LOCAL, "ATOMG": Space.GLOBAL, "ATOM": Space.GENERIC, "ATOMS": Space.SHARED,
+    "REDG": Space.GLOBAL, "RED": Space.GENERIC,
+}  # fmt: skip
+SIZES = {"U8": "u8", "S8": "s8", "U16": "u16", "S16": "s16", "64": "v2.b32", "128": "v4.b32"}
+WIDE = (Space.GLOBAL, Space.GENERIC)
+
+
+def size_of(g: Given) -> str:
+    """How PTX spells what is loaded or stored: a vector of words where it is more than one."""
+    return SIZES[g.first_of(*SIZES) or ""] if g.first_of(*SIZES) else "b32"
+
+
+def words(g: Given, size: str, written: bool) -> list[Operand]:
+    """The next operand, a register, as so many words."""
+    operand, count = g.take(), int(size[1]) if size[0] == "v" else 1
+    if not isinstance(operand, sass.Register) or operand.file not in ("R", "UR"):
+        raise g.unknown(f"'{operand}' is no register")
+    if operand.number is None:
+        return [NOTHING if written else immediate(0)] * count
+    kind = SCALAR if operand.file == "UR" else WORD
+    return [Operand(kind, number_of(operand.file, operand.number + k), written=written) for k in range(count)]
+
+
+def address_in(g: Given, space: Space) -> tuple[list[Operand], list[Operand]]:
+    """Base and offset of an access, and a uniform register that is added. Global addresses take two registers."""
+    (base, offset), last = g.address(space in WIDE)
+    named = next((one for one in g.i.operands if isinstance(one, sass.Address)), None)
+    narrow = named is not None and any("U32" in register.parts for register in named.registers)
+    if base.kind == WORD and space in WIDE and not narrow:
+        base = Operand(PAIR, base.register)
+    if named is not None and any(part.startswith("X") for register in named.registers for part in register.parts):
+        raise g.unknown("a scaled index")
+    return [base, offset], last
+
+
+@lowers("LDG", "LD", "LDS", "LDL")
+def load(g: Given) -> None:
+    space, size = SPACES[g.i.opcode], size_of(g)
+    target = words(g, size, written=True)
+    while g.next_is_predicate:
+        if g.source("P") != immediate(1):
+            raise g.unknown("a load with a predicate")
+    place, last = address_in(g, space)
+    g.emit(Action.LOAD, f"ld.{size}", [*target, *place, *last], space=space)
+
+
+@lowers("STG", "ST", "STS", "STL")
+def store(g: Given) -> None:
+    space, size = SPACES[g.i.opcode], size_of(g)
+    place, last = address_in(g, space)
+    spelling = f"st.{size.replace('u', 'b').replace('s', 'b')}"
+    g.emit(Action.STORE, spelling, [*place, *words(g, size, written=False), *last], space=space)
+
+
+# Atomics --------------------------------------------------------------------------------------------------------------
+
+NAMES = {"ADD": "add", "MIN": "min", "MAX": "max", "AND": "and", "OR": "or", "XOR": "xor", "EXCH": "exch", "CAS": "cas",
+         "INC": "inc", "DEC": "dec"}  # fmt: skip
+REAL = {"F32": "f32", "F64": "f64", "F16x2": "f16x2", "F16": "f16", "BF16x2": "bf16x2", "BF16_V2": "bf16x2", "BF16": "bf16"}
+
+
+def operation_of(g: Given) -> str:
+    """What an atomic does, as PTX spells it: "add.f32"."""
+    name = NAMES.get(g.first_of(*NAMES) or "")
+    if name is None:
+        raise g.unknown()
+    real = g.first_of(*REAL)
+    wide = g.has("64", "S64", "U64")
+    if real and name in ("add", "min", "max"):
+        halves = ".noftz" if REAL[real][-2:] in ("x2", "16") else ""
+        return f"{name}{halves}.{REAL[real]}"
+    if name in ("and", "or", "xor", "exch", "cas"):
+        return f"{name}.b{64 if wide else 32}"
+    if name in ("min", "max"):
+        return f"{name}.{'s' if g.has('S32', 'S64') else 'u'}{64 if wide else 32}"
+    return f"{name}.u{64 if wide else 32}"
+
+
+def values_of(g: Given, operation: str) -> list[Operand]:
+    type = operation.rpartition(".")[2]
+    type = "b64" if type.endswith("64") else "b32"
+    return [g.source(type) for _ in range(len(g.left))]
+
+
+@lowers("ATOMG", "ATOM", "ATOMS")
+def atomic(g: Given) -> None:
+    space = SPACES[g.i.opcode]
+    if g.has("CAST"):
+        return swap_and_tell(g, space)
+    if g.has("POPC"):  # counts the lanes: each adds one
+        target = words(g, "b32", written=True)
+        place, last = address_in(g, space)
+        return g.emit(Action.ATOMIC, "atom.add.u32", [*target, *place, immediate(1), *last], space=space)
+    operation = operation_of(g)
+    if g.next_is_predicate and g.destination("P") is not NOTHING:
+        raise g.unknown("an atomic that writes a predicate")
+    old = g.destination("b64" if operation.endswith("64") else "b32")
+    place, last = address_in(g, space)
+    return g.emit(Action.ATOMIC, f"atom.{operation}", [old, *place, *values_of(g, operation), *last], space=space)
+
+
+def swap_and_tell(g: Given, space: Space) -> None:
+    """ATOMS.CAST.SPIN: compare and swap; 1 where it swapped."""
+    type = "b64" if g.has("64") else "b32"
+    target = g.destination(type)
+    place, last = address_in(g, space)
+    g.emit(Action.ATOMIC, f"CAST.{type}", [target, *place, g.source(type), g.source(type), *last], space=space)
+
+
+@lowers("REDG", "RED")
+def reduce(g: Given) -> None:
+    space = SPACES[g.i.opcode]
+    operation = operation_of(g)
+    place, last = address_in(g, space)
+    g.emit(Action.ATOMIC, f"red.{operation}", [*place, *values_of(g, operation), *last], space=space)
+
+
+# Constants ------------------------------------------------------------------------------------------------------------
+
+
+@lowers("LDC", "ULDC", "LDCU")
+def load_constant(g: Given) -> None:
+    size, operand = size_of(g), g.left[1] if len(g.left) > 1 else None
+    if not isinstance(operand, sass.Constant) or not isinstance(operand.bank, int):
+        raise g.unknown("no constant that simtlab knows")
+    target = words(g, size, written=True)
+    if g.has("IL", "IS", "ISL"):
+        raise g.unknown("an indexed mode")
+    index = operand.index
+    place = g.place_in_bank(operand.bank, operand.offset)
+    if index is None or index.number is None:
+        if len(target) == 1 and size == "b32":
+            g.emit(Action.COMPUTE, "mov.b32", [*target, Operand("c", value=place)])
+        elif size == "v2.b32" and target[0].kind in (WORD, SCALAR):
+            kind = SCALAR_64 if target[0].kind == SCALAR else PAIR
+            g.emit(Action.COMPUTE, "mov.b64", [Operand(kind, target[0].register, written=True), Operand("C", value=place)])
+        else:
+            g.emit(Action.COMPUTE, f"ld.param.{size}", [*target, Operand(ABSENT), immediate(place)])
+        return
+    source = g.register(index, "b32")
+    start = g.place_in_bank(operand.bank, 0)
+    limits = [immediate(operand.offset), immediate(start), immediate(g.bank_bytes[operand.bank])]
+    g.emit(Action.COMPUTE, f"LDC.{size}", [*target, source, *limits])
+
+
+# Order ----------------------------------------------------------------------------------------------------------------
+
+
+@lowers("MEMBAR", "FENCE")
+def fence(g: Given) -> None:
+    g.emit(Action.FENCE)
+
+
+@lowers("ERRBAR", "CCTL", "CCTLL", "CCTLT", "DEPBAR", "LDGDEPBAR", "PREEXIT", "ACQBULK", "PMTRIG", "UCGABAR_ARV", "CGAERRBAR")
+def nothing(g: Given) -> None:
+    g.emit(Action.NOTHING)
+
+
+@lowers("QSPC")
+def query_space(g: Given) -> None:
+    space = {"S": "shared", "L": "local", "G": "global"}.get(g.first_of("S", "L", "G") or "")
+    if space is None:
+        raise g.unknown()
+    target = g.destination("P")
+    g.take()
+    (base, offset), _ = address_in(g, Space.GENERIC)
+    if offset.value:
+        raise g.unknown("an offset")
+    g.emit(Action.COMPUTE, f"isspacep.{space}", [target, base])
