@@ -65,7 +65,8 @@ def test_slices_of_a_track_nest(watched):
 
 @pytest.mark.parametrize(
     ("preset", "changes"),
-    [("h200", {}), ("v100", {}), ("gtx480", {"issue.dual_issue": True}), ("caps-gtx480", {"l1d.reread": True, "issue.replay": True}),
+    [("h200", {}), ("v100", {}), ("gtx480", {"issue.dual_issue": True}),
+     ("caps-gtx480", {"l1d.reread": True, "issue.replay": True}),
      ("caps-gtx480", {"core.detail": 2, "l1d.write_global": "write-back"})],
 )  # fmt: skip
 def test_slices_nest_on_any_machine_and_stay_in_the_window(preset, changes):
