@@ -267,7 +267,7 @@ def fingerprint(warp):
     """A hash of all that decides what the warp does next."""
     state = mix(np.uint64(warp.pc), np.uint64(warp.mask))
     state = mix(state, np.uint64(warp.live))
-    state = mix(state, np.uint64(warp.depth))
+    state = mix(mix(state, np.uint64(warp.depth)), np.uint64(warp.turns))
     for d in range(warp.depth):
         state = mix(state, np.uint64(warp.stack[d].pc))
         state = mix(state, np.uint64(warp.stack[d].mask))

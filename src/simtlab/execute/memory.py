@@ -179,7 +179,7 @@ def paired_address(warp, ins, lane):
     if ins.address_base == BASE_PAIR:
         return address + (np.int64(load_u32(base)) | np.int64(load_u32(base + ROW_BYTES)) << 32)
     if ins.address_base == BASE_WORD_AND_UNIFORM:
-        address += np.int64(load_u32(base))
+        address += np.int64(load_u32(base)) << ins.address_shift & 0xFFFFFFFF
     return address if ins.uniform_base == BASE_DOUBLE else address & 0xFFFFFFFF
 
 

@@ -2,8 +2,10 @@
 
 The lanes that execute now are the current split, held in the warp itself (pc, mask); the others wait in the warp's table, each
 with a pc and what it waits for. BSSY notes the lanes that will meet at a barrier, BSYNC waits until all of them that have not
-ended or left by BREAK are there. A split gives way at YIELD, where it waits, and after some backward branches, so that lanes
-that spin for a lock do not keep the one that holds it from going on.
+ended or left by BREAK are there. A split gives way where it waits and at YIELD, and nowhere else: in between it may hold values in
+uniform registers, of which the warp has one set. Lanes that have come to YIELD often enough are in the yielded state of the book:
+nobody waits for them at a convergence barrier any more. So lanes that spin for a lock, where the compiler puts a YIELD, do not
+keep the one that holds it from going on.
 """
 
 import numpy as np
@@ -22,8 +24,8 @@ DONE = int(WarpStatus.DONE)
 OUT_SPENT, OUT_DONE, OUT_FAULT = int(Outcome.SPENT), int(Outcome.DONE), int(Outcome.FAULT)
 OUT_BARRIER, OUT_SERVICE = int(Outcome.BARRIER), int(Outcome.SERVICE)
 BAD_BRANCH, NEVER_MET = int(FaultCode.BAD_BRANCH), int(FaultCode.NEVER_MET)
-READY, AT_CTA_BARRIER, AT_WARP_SYNC = -2, -3, -4  # what a split waits for; a convergence barrier's number if it is none of these
-PATIENCE = 32  # backward branches of a split before another has a turn
+READY, AT_CTA_BARRIER, AT_WARP_SYNC, YIELDED = -2, -3, -4, -5  # what a split waits for, if not a barrier Bn
+PATIENCE = 32  # YIELDs of a split before nobody waits for it
 INSTRUCTION_BYTES = 16
 SERVICES_END = SERVICE_BASE + SERVICE_STEP * len(Service)
 
@@ -59,12 +61,15 @@ def waiting_for(warp, why, members):
 def may_go_on(warp, k):
     """Whether a split in the table is ready, or what it waits for has come."""
     entry = warp.stack[k]
-    if entry.reconverge == READY:
+    why = entry.reconverge
+    if why == READY:
         return True
-    if entry.reconverge == AT_CTA_BARRIER:
+    if why == AT_CTA_BARRIER or why == YIELDED:
         return False
-    wanted = np.uint32(entry.calls) if entry.reconverge == AT_WARP_SYNC else warp.convergence[entry.reconverge]
-    return (wanted & warp.live & ~waiting_for(warp, entry.reconverge, entry.calls)) == 0
+    here = waiting_for(warp, why, entry.calls)
+    if why == AT_WARP_SYNC:
+        return (np.uint32(entry.calls) & warp.live & ~here) == 0
+    return (warp.convergence[why] & warp.live & ~here & ~waiting_for(warp, YIELDED, 0)) == 0
 
 
 @compiled
@@ -73,7 +78,7 @@ def take_turn(warp, k):
     entry = warp.stack[k]
     pc, why, members, mask = entry.pc, entry.reconverge, entry.calls, entry.mask
     unpark(warp, k)
-    if why != READY:
+    if why != READY and why != YIELDED:
         d = 0  # others at a convergence barrier may have come to it elsewhere; the CTA's keeps them until it opens
         while d < warp.depth:
             other = warp.stack[d]
@@ -85,14 +90,20 @@ def take_turn(warp, k):
                 if why != AT_CTA_BARRIER:
                     other.reconverge = READY
             d += 1
+    if why >= 0:
+        warp.convergence[why] = np.uint32(warp.convergence[why] & ~mask)  # nobody who comes later waits for them
     warp.pc, warp.mask, warp.turns = pc, mask, 0
 
 
 @compiled
 def switch(warp):
-    """Give the turn to the split that has waited longest of those that can go on. False if none can."""
+    """Give the turn to the split that has waited longest of those that can go on, yielded ones last. False if none can."""
     for k in range(warp.depth):
         if may_go_on(warp, k):
+            take_turn(warp, k)
+            return True
+    for k in range(warp.depth):
+        if warp.stack[k].reconverge == YIELDED:
             take_turn(warp, k)
             return True
     return False
@@ -168,13 +179,15 @@ def steer_rarely(launch, worker, cta, warp, ins, pc, mask):
         return meet_warp(worker, warp, ins, pc, mask)
     if action == YIELD:
         warp.pc = pc + 1
-        give_way(warp)
+        warp.turns += 1
+        if warp.depth > 0:
+            give_way(warp, YIELDED if warp.turns >= PATIENCE else READY)
         return OUT_SPENT
     if action == SAVE_BARRIER:
         for lane in range(32):
-            if (mask >> np.uint32(lane)) & np.uint32(1):
+            if ins.detail & 1 and (mask >> np.uint32(lane)) & np.uint32(1):
                 store_u32(warp.window + ins.operands[0] + 4 * lane, warp.convergence[ins.operands[1]])
-        if ins.detail != 0:
+        if ins.detail & 2:
             warp.convergence[ins.operands[1]] = np.uint32(0)
     elif action == RESTORE_BARRIER:
         value = np.uint32(ins.operands[1])
@@ -193,7 +206,10 @@ def taking(warp, ins, mask):
         return mask
     if how == NEVER:
         return np.uint32(0)
-    value = load_u32(warp.window + ins.operands[0])
+    if how >= DIVERGED and ins.operands[1] != 0:
+        value = np.uint32(ins.operands[0])
+    else:
+        value = load_u32(warp.window + ins.operands[0])
     if how == PREDICATE:
         return np.uint32(mask & value)
     if how == NOT_PREDICATE:
@@ -210,10 +226,6 @@ def go(launch, warp, ins, pc, mask):
         warp.pc = pc + 1
     elif other == 0:
         warp.pc = ins.target
-        if ins.target <= pc and warp.depth > 0:
-            warp.turns += 1
-            if warp.turns >= PATIENCE:
-                give_way(warp)
     elif falls_through_last(launch, warp, mask, other):
         park(warp, pc + 1, other, READY, 0)
         warp.pc, warp.mask = ins.target, mask
@@ -223,12 +235,16 @@ def go(launch, warp, ins, pc, mask):
 
 
 @compiled
-def give_way(warp):
-    """Let another split have a turn, if one can go on."""
-    warp.turns = 0
-    pc, mask = warp.pc, warp.mask
-    if switch(warp):
-        park(warp, pc, mask, READY, 0)
+def give_way(warp, state):
+    """Let another split have a turn, if one can go on. A split in the yielded state is waited for by nobody."""
+    park(warp, warp.pc, warp.mask, state, 0)
+    last, turns = warp.depth - 1, warp.turns
+    for k in range(last):
+        if may_go_on(warp, k) or warp.stack[k].reconverge == YIELDED:
+            take_turn(warp, k)
+            return
+    take_turn(warp, last)
+    warp.turns = turns
 
 
 @compiled
@@ -246,6 +262,7 @@ def converge(worker, warp, ins, pc, mask):
     number = ins.operands[0]
     part(warp, pc, mask)
     if (warp.convergence[number] & warp.live & ~mask) == 0:
+        warp.convergence[number] = np.uint32(0)
         warp.pc = pc + 1
         return OUT_SPENT
     park(warp, pc + 1, mask, number, 0)

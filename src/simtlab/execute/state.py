@@ -96,7 +96,7 @@ warp_t = np.dtype(
         ("seen_power", "i4"),
         ("seen_steps", "i4"),
         ("cycling", "i4"),
-        ("turns", "i4"),  # backward branches since this split of the warp took its turn
+        ("turns", "i4"),  # YIELDs since this split of the warp took its turn
         ("convergence", "u4", (N_CONVERGENCE,)),  # the lanes that meet at each convergence barrier
         ("local_window", window_t),
         ("context", context_t),

@@ -11,17 +11,18 @@ from dataclasses import dataclass
 
 from llvmlite import ir
 
-from simtlab.isa.lanes import I1, I8, I16, I32, I64, LANES, ROW_BYTES, Lanes, bits_of, is_signed, vector
+from simtlab.isa.lanes import I1, I8, I16, I32, I64, LANES, ROW_BYTES, SCALARS, Lanes, bits_of, is_signed, vector
 from simtlab.isa.shape import (
     ADDRESS,
     ADDRESS_64,
+    CONSTANT_64,
     DOUBLE,
     FRAME,
     IMMEDIATE,
     PAIR,
     REGISTER_BITS,
+    SCALAR_64,
     SINK,
-    UNIFORM,
     UNIFORM_64,
     VARYING,
     WORD,
@@ -38,6 +39,7 @@ HINTS = (
 )
 LOAD = f"ld[.weak,.volatile,.relaxed,.acquire,.mmio]{SCOPE}{SPACE}[.ca,.cg,.cs,.lu,.cv][.nc]{HINTS}[.v2,.v4].{TYPES}"
 STORE = f"st[.weak,.volatile,.relaxed,.release,.mmio]{SCOPE}{SPACE}[.wb,.cg,.cs,.wt]{HINTS}[.v2,.v4].{TYPES}"
+SCALES = {"X4": 2, "X8": 3, "X16": 4}  # marks of a base register in machine code
 WINDOW_FIELDS = ("first", "length", "host", "lane_stride", "frame")
 
 
@@ -74,6 +76,7 @@ class Access:
             start = b.add(start, self.window.frame)
         self.start = start  # window-relative address where there is no base register
         self.base = lanes.raw_operand(k) if kind in (WORD, DOUBLE, PAIR) else None
+        self.scale = SCALES.get(lanes.shape.mark(k), 0)  # the base is shifted left by so much
         room = b.sub(self.window.length, I64(size))
         fits = b.icmp_unsigned(">=", self.window.length, I64(size))
         self.limit = b.select(fits, b.add(room, I64(1)), I64(0))  # offsets below this are inside
@@ -103,6 +106,9 @@ class Access:
 
     def from_base(self, base: ir.Value) -> ir.Value:
         """Where in the window an access with this base begins; a 32-bit base and its displacement wrap at 32 bits."""
+        return self.from_scaled(self.lanes.b.shl(base, base.type(self.scale)) if self.scale else base)
+
+    def from_scaled(self, base: ir.Value) -> ir.Value:
         b = self.lanes.b
         if base.type == I64:
             return b.add(self.start, base)
@@ -159,8 +165,8 @@ def read_lane(lanes: Lanes, k: int, walk: Walk, type: ir.IntType) -> ir.Value:
         return lanes.b.trunc(value, type) if type.width < 64 else value
     if kind == IMMEDIATE:
         value = lanes.raw_operand(k)
-    elif kind in (UNIFORM, UNIFORM_64):
-        value = lanes.b.load(lanes.pointer(k, I64 if kind == UNIFORM_64 else I32))
+    elif kind in SCALARS:
+        value = lanes.read_scalar(k, "u64" if kind in (UNIFORM_64, SCALAR_64, CONSTANT_64) else "u32")
     else:
         value = lanes.b.load(register_place(lanes, k, walk, I32 if kind == VARYING else ir.IntType(REGISTER_BITS[kind])))
     return lanes.b.trunc(value, type) if value.type.width > type.width else value
@@ -246,11 +252,12 @@ def _one_by_one(lanes: Lanes, access: Access, serve: Callable, failed: ir.Value)
 
 
 def _addresses(lanes: Lanes, access: Access) -> ir.Value:
-    return lanes.read(access.k, "u64" if lanes.shape.kinds[access.k] in (DOUBLE, PAIR) else "u32")
+    given = lanes.read(access.k, "u64" if lanes.shape.kinds[access.k] in (DOUBLE, PAIR) else "u32")
+    return lanes.b.shl(given, lanes.like(given, access.scale)) if access.scale else given
 
 
 def _row_start(lanes: Lanes, access: Access) -> ir.Value:
-    return access.from_base(lanes.b.extract_element(_addresses(lanes, access), I32(0)))
+    return access.from_scaled(lanes.b.extract_element(_addresses(lanes, access), I32(0)))
 
 
 def _is_row(lanes: Lanes, access: Access) -> ir.Value:

@@ -125,24 +125,28 @@ def div_approx(lanes: Lanes, m: Modifiers, x: ir.Value, y: ir.Value) -> ir.Value
 @operation(COS, "T = T")
 def sin_cos(lanes: Lanes, m: Modifiers, x: ir.Value) -> ir.Value:
     """The sine of the turn's 25-bit fraction, by quadrants."""
+    turns = rounding.compute(lanes, "fmul", "rz", given(lanes, m, x), lanes.constant(F32, _f32(0x3E22F983)))
+    return wave(lanes, turns, cosine=m.opcode == "cos")
+
+
+def wave(lanes: Lanes, turns: ir.Value, cosine: bool) -> ir.Value:
+    """The sine or cosine of an angle in turns, as bits."""
     b = lanes.b
-    x = given(lanes, m, x)
-    turns = rounding.compute(lanes, "fmul", "rz", x, lanes.constant(F32, _f32(0x3E22F983)))
     size = lanes.map("llvm.fabs", turns)
     fraction = b.fmul(b.fsub(size, lanes.map("llvm.floor", size)), lanes.constant(F32, 2.0**25))
     units = lanes.call("llvm.fptoui.sat.v32i32.v32f32", vector(I32), [fraction])
     quadrant = b.lshr(units, lanes.constant(I32, 23))
-    if m.opcode == "cos":
+    if cosine:
         quadrant = b.add(quadrant, lanes.constant(I32, 1))
     zero, last = lanes.constant(I32, 0), lanes.constant(I32, (1 << 23) - 1)
     mirror = b.select(_bit(lanes, quadrant, 0), last, zero)
     angle = b.uitofp(b.xor(b.and_(units, last), mirror), vector(F64))
     sine = rounding.to_f32(lanes, elementary.sine(lanes, b.fmul(angle, lanes.constant(F64, math.pi / 2 / 2**23))))
     flipped = b.select(_bit(lanes, quadrant, 1), lanes.constant(I32, 1 << 31), zero)
-    if m.opcode == "sin":  # an odd function
-        flipped = b.xor(flipped, b.and_(lanes.to_bits(x), lanes.constant(I32, 1 << 31)))
+    if not cosine:  # an odd function
+        flipped = b.xor(flipped, b.and_(lanes.to_bits(turns), lanes.constant(I32, 1 << 31)))
     result = b.xor(lanes.to_bits(sine), flipped)
-    finite = b.fcmp_ordered("<", lanes.map("llvm.fabs", x), lanes.constant(F32, math.inf))
+    finite = b.fcmp_ordered("<", size, lanes.constant(F32, math.inf))
     return b.select(finite, result, lanes.constant(I32, FORMATS["f32"].nan))
 
 

@@ -18,6 +18,8 @@ from simtlab.isa import (
     video,
     warp,
 )
+from simtlab.isa.sass import floating as sass_floating
+from simtlab.isa.sass import half as sass_half
 from simtlab.isa.sass import integer as sass_integer
 from simtlab.isa.sass import memory as sass_memory
 from simtlab.isa.sass import warp as sass_warp
@@ -37,6 +39,8 @@ __all__ = [
     "logic",
     "move",
     "pairs",
+    "sass_floating",
+    "sass_half",
     "sass_integer",
     "sass_memory",
     "sass_warp",

@@ -33,6 +33,7 @@ ROW_BYTES = 4 * LANES  # of a 32-bit register
 LOW_WORDS, HIGH_WORDS = ([2 * lane + part for lane in range(LANES)] for part in (0, 1))
 IN_TURN = [part * LANES + lane for lane in range(LANES) for part in (0, 1)]
 SIGN_BITS = {"f16": 0x8000, "bf16": 0x8000, "f16x2": 0x80008000, "bf16x2": 0x80008000, "f32": 1 << 31, "f64": 1 << 63}
+PLACES = {"H0": 0, "H1": 16, "H0_H0": 0, "H1_H1": 16, "B0": 0, "B1": 8, "B2": 16, "B3": 24}  # parts of a word: first bits
 SCALARS = (IMMEDIATE, UNIFORM, UNIFORM_64, SCALAR, SCALAR_64, CONSTANT, CONSTANT_64)  # kinds with one value for all lanes
 
 
@@ -88,7 +89,17 @@ class Lanes:
         return self.b.bitcast(self.b.gep(base, [self.raw_operand(k)]), type.as_pointer())
 
     def read(self, k: int, type: str) -> ir.Value:
-        """Operand k as 32 lanes of `type`; a register wider than the type gives its low bits."""
+        """Operand k as 32 lanes of `type`: the low bits of a wider register, or the byte or half that its mark names."""
+        part = self.shape.mark(k).lstrip("-|~")
+        if part not in PLACES:
+            return self._read_whole(k, type)
+        moved = self.b.lshr(self._read_whole(k, "b32"), self.constant(I32, PLACES[part]))
+        if type.endswith("x2"):
+            half = self.b.and_(moved, self.constant(I32, 0xFFFF))
+            moved = self.b.or_(half, self.b.shl(half, self.constant(I32, 16)))
+        return self.as_type(moved, element(type))
+
+    def _read_whole(self, k: int, type: str) -> ir.Value:
         kind, lane = self.shape.kinds[k], element(type)
         if kind in (PREDICATE, NOT_PREDICATE):
             return self.expand(self.read_mask(k))
@@ -191,10 +202,14 @@ class Lanes:
         if mark == "~":
             return self.from_bits(b.not_(bits), type)
         if type in SIGN_BITS:
-            sign = self.like(bits, SIGN_BITS[type])
+            sign, changed = self.like(bits, SIGN_BITS[type]), bits
             if "|" in mark:
-                bits = b.and_(bits, b.not_(sign))
-            return self.from_bits(b.xor(bits, sign) if "-" in mark else bits, type)
+                changed = b.and_(changed, b.not_(sign))
+            if "-" in mark:
+                changed = b.xor(changed, sign)
+            if type == "f64":  # whose NaNs keep their sign: an H200 gives that of b for a - b
+                changed = b.select(b.fcmp_unordered("uno", value, value), bits, changed)
+            return self.from_bits(changed, type)
         if "|" in mark:
             bits = self.map("llvm.abs", bits, I1(0))
         return b.neg(bits) if "-" in mark else bits

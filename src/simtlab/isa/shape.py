@@ -36,7 +36,7 @@ class Shape:
 
     spelling: str
     kinds: str
-    marks: tuple[str, ...] = ()  # what is done to each operand before it is used, where anything is: "-", "|", "-|", "~"
+    marks: tuple[str, ...] = ()  # what is done to each operand before it is used, where anything is: "-", "|", "-|", "~", "H1_H1"
 
     @property
     def symbol(self) -> str:

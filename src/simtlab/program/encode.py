@@ -7,6 +7,7 @@ import numpy as np
 from simtlab.compiled import reader_of
 from simtlab.errors import SimtlabError
 from simtlab.frontend import ast
+from simtlab.isa.access import SCALES
 from simtlab.isa.shape import ADDRESS, ADDRESS_64, DOUBLE, FRAME, NOT_PREDICATE, PAIR, SINK, WORD, Shape
 from simtlab.program.action import Action
 from simtlab.program.cfg import EXIT
@@ -28,7 +29,7 @@ class AddressBase(IntEnum):
     DOUBLE = 2  # a 64-bit register
     FRAME = 3  # the thread's local frame
     PAIR = 4  # machine code: two 32-bit registers, and perhaps a uniform register
-    WORD_AND_UNIFORM = 5  # … a 32-bit register and a uniform one
+    WORD_AND_UNIFORM = 5  # … a 32-bit register, perhaps shifted, and perhaps a uniform one
     UNIFORM = 6  # … a uniform register alone
 
 
@@ -48,6 +49,7 @@ instruction_t = np.dtype(
         ("address_base", "i4"),
         ("uniform_at", "i4"),  # machine code: which operand is a uniform register that is added to the address
         ("uniform_base", "i4"),  # AddressBase.WORD, DOUBLE or NONE
+        ("address_shift", "i4"),  # of the register: [R2.X4]
         ("detail", "i4"),  # barrier kind, service number, texture form
         ("window_bytes", "i4"),  # of the function this instruction is in: how far a call moves the register window
     ],
@@ -143,6 +145,9 @@ def _encode_access(row: np.void, instruction: Lowered) -> None:
     row["access_bytes"] = access_bytes(instruction)
     row["address_at"] = at
     row["address_base"] = bases.get(instruction.operands[at].kind, AddressBase.NONE)
+    row["address_shift"] = SCALES.get(instruction.operands[at].mark, 0)
+    if row["address_shift"]:
+        row["address_base"] = AddressBase.WORD_AND_UNIFORM
     last = instruction.operands[-1].kind
     if last in (ADDRESS, ADDRESS_64):
         row["uniform_at"] = len(instruction.operands) - 1

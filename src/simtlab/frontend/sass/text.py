@@ -127,8 +127,10 @@ def parse_instruction(address: int, opcode: str, operands: str, predicate: str, 
     given = tuple(parse_operand(text) for text in split_operands(operands))
     text = " ".join(part for part in (predicate, opcode, operands.replace(",", ", ")) if part)
     guard = None
-    if predicate:
-        found = parse_operand(predicate.removeprefix("@"))
+    for one in predicate.split():
+        if one == "PR":  # all predicates, an operand of P2R that nvdisasm puts here
+            continue
+        found = parse_operand(one.removeprefix("@"))
         if not isinstance(found, Register) or not found.is_predicate:
             raise BadOperand(f"the guard '{predicate}' is no predicate")
         guard = Guard(found)

@@ -43,6 +43,15 @@ def iadd3(lanes: Lanes, m: Modifiers, *given: ir.Value) -> tuple[ir.Value, ...]:
     return lanes.b.trunc(total, vector(I32)), *carries(lanes, total)
 
 
+@operation("IADD3.64", "u64 P? P? = u64 u64 u64")
+def iadd3_wide(lanes: Lanes, m: Modifiers, a: ir.Value, b: ir.Value, c: ir.Value) -> tuple[ir.Value, ir.Value, ir.Value]:
+    """The sum of three double words, and its carries."""
+    first = lanes.b.add(a, b)
+    total = lanes.b.add(first, c)
+    one, other = lanes.b.icmp_unsigned("<", first, a), lanes.b.icmp_unsigned("<", total, c)
+    return total, lanes.b.or_(one, other), lanes.b.and_(one, other)
+
+
 @operation("IMAD[.U32][.X]", "u32 P? = u32 u32 u32 P?")
 def imad(lanes: Lanes, m: Modifiers, a: ir.Value, b: ir.Value, c: ir.Value, *carry: ir.Value) -> tuple[ir.Value, ir.Value]:
     """a times b plus c, the low word; with .X and a carry."""
@@ -65,15 +74,11 @@ def imad_wide(lanes: Lanes, m: Modifiers, a: ir.Value, b: ir.Value, c: ir.Value,
     return total, carried
 
 
-@operation("IMAD.HI[.U32][.X]", "u32 P? = u32 u32 u32 P?")
+@operation("IMAD.HI[.U32][.X]", "u32 P? = u32 u32 u64 P?")
 def imad_high(lanes: Lanes, m: Modifiers, a: ir.Value, b: ir.Value, c: ir.Value, *carry: ir.Value) -> tuple[ir.Value, ir.Value]:
-    """The high word of the product plus a word; the carry of that sum."""
-    extend = lanes.b.zext if "U32" in m else lanes.b.sext
-    product = lanes.b.mul(extend(a, vector(I64)), extend(b, vector(I64)))
-    total = lanes.b.add(lanes.b.lshr(product, lanes.constant(I64, 32)), lanes.b.zext(c, vector(I64)))
-    for one in carry:
-        total = lanes.b.add(total, bit(lanes, one))
-    return lanes.b.trunc(total, vector(I32)), carries(lanes, total)[0]
+    """The high word of the product plus a 64-bit addend; the carry of that sum."""
+    total, carried = imad_wide(lanes, m, a, b, c, *carry)
+    return lanes.b.trunc(lanes.b.lshr(total, lanes.constant(I64, 32)), vector(I32)), carried
 
 
 @operation("LEA[.X]", "u32 P? = u32 u32 u32 P?", own_marks=True)
@@ -214,6 +219,14 @@ def extend_sign(lanes: Lanes, m: Modifiers, x: ir.Value, width: ir.Value) -> ir.
     if "U32" in m:
         return b.trunc(b.lshr(wide(lanes, shifted), away), vector(I32))
     return b.trunc(b.ashr(b.sext(shifted, vector(I64)), away), vector(I32))
+
+
+@operation("R2P{.B0,.B1,.B2,.B3}", "P P P P P P P = u32")
+def register_to_predicates(lanes: Lanes, m: Modifiers, x: ir.Value) -> tuple[ir.Value, ...]:
+    """The bits of one byte of a register as predicates."""
+    first = 8 * int(m.parts[0][1])
+    return tuple(lanes.b.icmp_unsigned("!=", lanes.b.and_(x, lanes.constant(I32, 1 << first + k)), lanes.constant(I32, 0))
+                 for k in range(7))  # fmt: skip
 
 
 @operation("P2R{.B0,.B1,.B2,.B3}", "u32 = P P P P P P P u32 u32")

@@ -24,7 +24,7 @@ from simtlab.program.liveness import Usage
 from simtlab.program.lower import Lowered
 from simtlab.program.operand import NO_REGISTER, Operand
 from simtlab.program.program import MAX_LOCAL_BYTES, Program, at
-from simtlab.program.sass import flow, integer, memory, warp  # noqa: F401  fill the table of lowerings
+from simtlab.program.sass import convert, floating, flow, half, integer, memory, warp  # noqa: F401  fill the table of lowerings
 from simtlab.program.sass.constants import ConstantBanks, banks_of
 from simtlab.program.sass.given import NOTHING, Given, UnknownSass, lower_instruction
 from simtlab.program.sass.registers import allocation_of

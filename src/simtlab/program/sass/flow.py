@@ -1,7 +1,7 @@
 """Lowering of what moves lanes about: branches, calls, convergence barriers, the CTA's barriers, exits."""
 
 from simtlab.frontend.sass import text as sass
-from simtlab.isa.shape import ABSENT, IMMEDIATE, NOT_PREDICATE, WORD
+from simtlab.isa.shape import ABSENT, IMMEDIATE, NOT_PREDICATE, SINK, WORD
 from simtlab.program.action import Action, Condition, Members
 from simtlab.program.operand import Operand, immediate
 from simtlab.program.sass.given import Given, lowers
@@ -28,8 +28,11 @@ def condition_of(g: Given) -> tuple[Condition, Operand]:
 
 
 def mask_of(g: Given) -> Operand:
+    """The lanes that a branch asks about: a uniform register's, or all. nvdisasm leaves ~URZ out of its JSON."""
+    if not isinstance(g.left[0], sass.Register):
+        return immediate(0xFFFFFFFF)
     operand = g.source("u32")
-    if operand.kind in (IMMEDIATE, WORD):
+    if operand.mark or operand.kind == WORD:
         raise g.unknown("lanes that are in no uniform register")
     return operand
 
@@ -47,7 +50,8 @@ def target_of(g: Given) -> int:
 @lowers("BRA", "JMP")
 def branch(g: Given) -> None:
     how, operand = condition_of(g)
-    g.emit(Action.SPLIT, "", [operand], targets=(label(target_of(g)),), values=(how,))
+    is_number = operand.kind == IMMEDIATE
+    g.emit(Action.SPLIT, "", [operand, immediate(int(is_number))], targets=(label(target_of(g)),), values=(how,))
 
 
 @lowers("BRX", "BRXU", "JMX", "JMXU")
@@ -140,9 +144,10 @@ def move_barrier(g: Given) -> None:
         g.emit(Action.RESTORE_BARRIER, "", [barrier, source], values=(int(source.kind == WORD),))
     else:
         target = g.destination("u32")
-        if target.kind != WORD:
+        if target.kind not in (WORD, SINK):
             raise g.unknown("a target that is no register")
-        g.emit(Action.SAVE_BARRIER, "", [target, barrier_of(g)], values=(int(g.has("CLEAR")),))
+        keeps, clears = target.kind == WORD, g.has("CLEAR")
+        g.emit(Action.SAVE_BARRIER, "", [target, barrier_of(g)], values=(keeps | clears << 1,))
 
 
 @lowers("WARPSYNC")

@@ -9,7 +9,7 @@ from typing import Any
 from simtlab.errors import SimtlabError
 from simtlab.frontend import ast
 from simtlab.frontend.sass import text as sass
-from simtlab.isa.lanes import bits_of
+from simtlab.isa.lanes import PLACES, bits_of
 from simtlab.isa.shape import (
     ADDRESS,
     ADDRESS_64,
@@ -124,7 +124,7 @@ class Given:
             return Operand(IMMEDIATE, value=immediate(self.number(operand, type)).value, mark=operand.mark)
         if isinstance(operand, sass.Constant):
             kind = CONSTANT_64 if bits_of(type) == 64 else CONSTANT
-            return Operand(kind, value=self.constant(operand), mark=operand.mark)
+            return Operand(kind, value=self.constant(operand), mark=self.mark(operand, type))
         raise self.unknown(f"'{operand}' cannot be read here")
 
     def register(self, operand: sass.Register, type: str) -> Operand:
@@ -135,10 +135,18 @@ class Given:
             return Operand(NOT_PREDICATE if negated else PREDICATE, number_of(operand.file, operand.number))
         if operand.file not in ("R", "UR"):
             raise self.unknown(f"'{operand.name or operand.file}' cannot be read here")
-        mark = "".join((operand.mark, *operand.parts)) if type.endswith("x2") else operand.mark
+        mark = self.mark(operand, type)
         if operand.number is None:
             return Operand(IMMEDIATE, value=0, mark=mark)
         return Operand(self.kind_of(operand, type), number_of(operand.file, operand.number), mark=mark)
+
+    def mark(self, operand: sass.Register | sass.Constant, type: str) -> str:
+        """The signs of an operand and, where less than a word is read, the part of the word."""
+        if bits_of(type) >= 32 and not type.endswith("x2"):
+            return operand.mark
+        if len(operand.parts) > 1 or any(part not in PLACES for part in operand.parts):
+            raise self.unknown(f"what .{'.'.join(operand.parts)} of an operand is, is not known")
+        return "".join((operand.mark, *operand.parts))
 
     def number(self, operand: sass.Number, type: str) -> int:
         """An immediate's bits. A real number's are in the instruction; of a double it has the upper half."""
@@ -168,8 +176,7 @@ class Given:
                 continue
             number = number_of(register.file, register.number)
             if register.file == "UR":
-                is_wide = wide and ("64" in register.parts or len(operand.registers) == 1 or "U32" in operand.registers[0].parts)
-                last = [Operand(ADDRESS_64 if is_wide else ADDRESS, number)]
+                last = [Operand(ADDRESS_64 if wide else ADDRESS, number)]
             else:
                 base = Operand(PAIR if "64" in register.parts else WORD, number)
         return [base, immediate(operand.offset)], last

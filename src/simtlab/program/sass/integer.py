@@ -1,8 +1,13 @@
 """Lowering of integer, logic, shift, move and predicate instructions."""
 
+from dataclasses import replace
+
 from simtlab.frontend.sass import text as sass
+from simtlab.isa.shape import PREDICATE
 from simtlab.program.action import Action
-from simtlab.program.sass.given import Given, lowers
+from simtlab.program.operand import ABSENT_OPERAND, Operand, immediate
+from simtlab.program.sass.given import NOTHING, Given, lowers
+from simtlab.program.sass.registers import number_of
 
 
 @lowers("MOV", "UMOV")
@@ -14,8 +19,9 @@ def move(g: Given) -> None:
 @lowers("IADD3", "UIADD3")
 def iadd3(g: Given) -> None:
     if g.has("64"):
-        raise g.unknown()
-    g.compute("IADD3.X" if g.has("X") else "IADD3", "u32 P? P? = u32 u32 u32 P? P?")
+        g.compute("IADD3.64", "u64 P? P? = u64 u64 u64")
+    else:
+        g.compute("IADD3.X" if g.has("X") else "IADD3", "u32 P? P? = u32 u32 u32 P? P?")
 
 
 @lowers("VIADD", "UVIADD")
@@ -25,7 +31,14 @@ def viadd(g: Given) -> None:
 
 @lowers("IADD", "UIADD")
 def iadd(g: Given) -> None:
-    g.compute("add.u64" if g.has("64") else "add.u32", "u64 = u64 u64" if g.has("64") else "u32 = u32 u32")
+    """The sum of two: IADD3's row with a zero."""
+    if g.has("64"):
+        target, carry, first, second = g.assign("u64 P? = u64 u64")
+        g.emit(Action.COMPUTE, "IADD3.64", [target, carry, NOTHING, first, second, immediate(0)])
+        return
+    target, carry, first, second, more = g.assign("u32 P? = u32 u32 P?")
+    operands = [target, carry, NOTHING, first, second, immediate(0), more, ABSENT_OPERAND]
+    g.emit(Action.COMPUTE, "IADD3.X" if g.has("X") else "IADD3", operands)
 
 
 @lowers("IMAD", "UIMAD")
@@ -34,7 +47,7 @@ def imad(g: Given) -> None:
     if g.has("WIDE"):
         g.compute(f"IMAD.WIDE{tail}", "u64 P? = u32 u32 u64 P?")
     elif g.has("HI"):
-        g.compute(f"IMAD.HI{tail}", "u32 P? = u32 u32 u32 P?")
+        g.compute(f"IMAD.HI{tail}", "u32 P? = u32 u32 u64 P?")
     else:
         g.compute("IMAD.X" if g.has("X") else "IMAD", "u32 P? = u32 u32 u32 P?")
 
@@ -154,12 +167,24 @@ def dot_product(g: Given) -> None:
 @lowers("P2R")
 def predicates_to_register(g: Given) -> None:
     target = g.destination("u32")
-    if not isinstance(g.left[0], sass.Name) or g.left[0].text != "PR":
-        raise g.unknown()
-    g.take()
+    if isinstance(g.left[0], sass.Name):
+        g.take()  # PR
     byte = g.first_of("B0", "B1", "B2", "B3") or "B0"
     predicates = [g.register(sass.Register("P", k), "P") for k in range(7)]
     g.emit(Action.COMPUTE, f"P2R.{byte}", [target, *predicates, *g.assign("= u32 u32")])
+
+
+@lowers("R2P")
+def register_to_predicates(g: Given) -> None:
+    """The bits of a register that a mask names become predicates."""
+    if isinstance(g.left[0], sass.Name):
+        g.take()  # PR
+    source, chosen = g.take(), g.integer()
+    if not isinstance(source, sass.Register):
+        raise g.unknown("no register")
+    byte = next((part for part in (*source.parts, *g.i.parts) if part in ("B0", "B1", "B2", "B3")), "B0")
+    targets = [Operand(PREDICATE, number_of("P", k), written=True) if chosen >> k & 1 else NOTHING for k in range(7)]
+    g.emit(Action.COMPUTE, f"R2P.{byte}", [*targets, g.register(replace(source, parts=()), "u32")])
 
 
 @lowers("NOP")

@@ -1,6 +1,9 @@
 """Lowering of loads, stores, atomics, constants and fences: to PTX's rows, with the address as machine code has it."""
 
+from dataclasses import replace
+
 from simtlab.frontend.sass import text as sass
+from simtlab.isa.access import SCALES
 from simtlab.isa.shape import ABSENT, PAIR, SCALAR, SCALAR_64, WORD
 from simtlab.program.action import Action, Space
 from simtlab.program.operand import Operand, immediate
@@ -39,8 +42,9 @@ def address_in(g: Given, space: Space) -> tuple[list[Operand], list[Operand]]:
     narrow = named is not None and any("U32" in register.parts for register in named.registers)
     if base.kind == WORD and space in WIDE and not narrow:
         base = Operand(PAIR, base.register)
-    if named is not None and any(part.startswith("X") for register in named.registers for part in register.parts):
-        raise g.unknown("a scaled index")
+    scales = [part for register in named.registers for part in register.parts if part in SCALES] if named else []
+    if scales:
+        base = replace(base, mark=scales[0])
     return [base, offset], last
 
 

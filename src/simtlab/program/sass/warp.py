@@ -77,10 +77,8 @@ def redux(g: Given) -> None:
 
 @lowers("R2UR")
 def to_uniform(g: Given) -> None:
-    target = g.destination("u32")
     told = g.destination("P") if g.next_is_predicate else NOTHING
-    if told is not NOTHING:
-        raise g.unknown("a predicate that it writes")
+    target = g.destination("u32")
     g.emit(Action.COMPUTE, "R2UR", [target, told, g.source("u32")])
 
 
