@@ -5,6 +5,7 @@ import numpy as np
 from simtlab.compiled import compiled, fetch_add, load_i64, reader_of, store_i64
 from simtlab.execute.barrier import release_complete
 from simtlab.execute.races import LOAD, STORE, watch_access, watch_at
+from simtlab.execute.splits import forget
 from simtlab.execute.state import (
     N_BARRIERS,
     N_CONVERGENCE,
@@ -201,7 +202,7 @@ def start_warp(launch, cta, warp, w):
     warp.status, warp.index, warp.executed = RUNNING, w, 0
     warp.seen_power, warp.cycling, warp.turns = 0, 0, 0
     for b in range(N_CONVERGENCE):
-        warp.convergence[b] = np.uint32(0)
+        forget(warp, b, np.uint32(0xFFFFFFFF))
     warp.window = cta.registers + w * launch.register_bytes
     warp.registers_end = warp.window + launch.register_bytes
     warp.call[0].window, warp.call[0].frame = warp.window, 0
@@ -273,7 +274,8 @@ def fingerprint(warp):
         state = mix(state, np.uint64(warp.stack[d].mask))
         state = mix(state, np.uint64(warp.stack[d].reconverge + 1024))
     for b in range(N_CONVERGENCE):
-        state = mix(state, np.uint64(warp.convergence[b]))
+        for lane in range(32):
+            state = mix(state, np.uint64(warp.convergence[b, lane]))
     for address in range(warp.call[0].window, warp.registers_end, 8):
         state = mix(state, np.uint64(load_i64(address)))
     return state

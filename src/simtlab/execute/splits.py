@@ -2,9 +2,10 @@
 
 The lanes that execute now are the current split, held in the warp itself (pc, mask); the others wait in the warp's table, each
 with a pc and what it waits for. BSSY notes the lanes that will meet at a barrier, BSYNC waits until all of them that have not
-ended or left by BREAK are there. A split gives way at YIELD, where it waits, and after some backward branches. Lanes that have
-come to YIELD often enough are in the yielded state of the book: nobody waits for them at a convergence barrier any more. So lanes
-that spin for a lock do not keep the one that holds it from going on.
+ended or left by BREAK are there. Every lane has barriers of its own, as BMOV shows, which saves them to its registers. A split
+gives way where it waits and at YIELD, and nowhere else: in between it may hold values in uniform registers, of which the warp has
+one set. Lanes that have come to YIELD often enough are in the yielded state of the book: nobody waits for them at a convergence
+barrier any more. So lanes that spin for a lock, where the compiler puts a YIELD, do not keep the one that holds it from going on.
 """
 
 import numpy as np
@@ -24,7 +25,7 @@ OUT_SPENT, OUT_DONE, OUT_FAULT = int(Outcome.SPENT), int(Outcome.DONE), int(Outc
 OUT_BARRIER, OUT_SERVICE = int(Outcome.BARRIER), int(Outcome.SERVICE)
 BAD_BRANCH, NEVER_MET = int(FaultCode.BAD_BRANCH), int(FaultCode.NEVER_MET)
 READY, AT_CTA_BARRIER, AT_WARP_SYNC, YIELDED = -2, -3, -4, -5  # what a split waits for, if not a barrier Bn
-PATIENCE = 32  # backward branches or YIELDs of a split before another has a turn
+PATIENCE = 32  # YIELDs of a split before nobody waits for it
 INSTRUCTION_BYTES = 16
 SERVICES_END = SERVICE_BASE + SERVICE_STEP * len(Service)
 
@@ -68,7 +69,24 @@ def may_go_on(warp, k):
     here = waiting_for(warp, why, entry.calls)
     if why == AT_WARP_SYNC:
         return (np.uint32(entry.calls) & warp.live & ~here) == 0
-    return (warp.convergence[why] & warp.live & ~here & ~waiting_for(warp, YIELDED, 0)) == 0
+    return (met_by(warp, why, entry.mask) & warp.live & ~here & ~waiting_for(warp, YIELDED, 0)) == 0
+
+
+@compiled
+def met_by(warp, number, mask):
+    """The lanes that some lanes meet at a convergence barrier."""
+    found = np.uint32(0)
+    for lane in range(32):
+        if (mask >> np.uint32(lane)) & np.uint32(1):
+            found = np.uint32(found | warp.convergence[number, lane])
+    return found
+
+
+@compiled
+def forget(warp, number, lanes):
+    """Some lanes are waited for at a convergence barrier no longer."""
+    for lane in range(32):
+        warp.convergence[number, lane] = np.uint32(warp.convergence[number, lane] & ~lanes)
 
 
 @compiled
@@ -76,21 +94,24 @@ def take_turn(warp, k):
     """A split of the table becomes the current one, together with those that waited for the same at the same place."""
     entry = warp.stack[k]
     pc, why, members, mask = entry.pc, entry.reconverge, entry.calls, entry.mask
+    together = met_by(warp, why, mask) if why >= 0 else np.uint32(0xFFFFFFFF)
     unpark(warp, k)
     if why != READY and why != YIELDED:
         d = 0  # others at a convergence barrier may have come to it elsewhere; the CTA's keeps them until it opens
         while d < warp.depth:
             other = warp.stack[d]
-            if other.reconverge == why and other.calls == members:
+            if other.reconverge == why and other.calls == members and other.mask & together:
                 if other.pc == pc:
                     mask = np.uint32(mask | other.mask)
                     unpark(warp, d)
                     continue
                 if why != AT_CTA_BARRIER:
                     other.reconverge = READY
+                    if why >= 0:
+                        forget(warp, why, other.mask)
             d += 1
     if why >= 0:
-        warp.convergence[why] = np.uint32(warp.convergence[why] & ~mask)  # nobody who comes later waits for them
+        forget(warp, why, mask)
     warp.pc, warp.mask, warp.turns = pc, mask, 0
 
 
@@ -152,7 +173,9 @@ def steer_splits(launch, worker, cta, warp, ins, pc, mask):
         warp.pc = pc + 1
         return OUT_SPENT
     if action == MEET:
-        warp.convergence[ins.operands[0]] = mask
+        for lane in range(32):
+            if (mask >> np.uint32(lane)) & np.uint32(1):
+                warp.convergence[ins.operands[0], lane] = mask
         warp.pc = pc + 1
         return OUT_SPENT
     if action == CONVERGE:
@@ -160,8 +183,7 @@ def steer_splits(launch, worker, cta, warp, ins, pc, mask):
     if action == END:
         return end(worker, warp, ins, pc, mask)
     if action == LEAVE:
-        lanes = taking(warp, ins, mask)
-        warp.convergence[ins.operands[1]] = np.uint32(warp.convergence[ins.operands[1]] & ~lanes)
+        forget(warp, ins.operands[1], taking(warp, ins, mask))
         warp.pc = pc + 1
         return OUT_SPENT
     return steer_rarely(launch, worker, cta, warp, ins, pc, mask)
@@ -185,14 +207,14 @@ def steer_rarely(launch, worker, cta, warp, ins, pc, mask):
     if action == SAVE_BARRIER:
         for lane in range(32):
             if ins.detail & 1 and (mask >> np.uint32(lane)) & np.uint32(1):
-                store_u32(warp.window + ins.operands[0] + 4 * lane, warp.convergence[ins.operands[1]])
-        if ins.detail & 2:
-            warp.convergence[ins.operands[1]] = np.uint32(0)
+                store_u32(warp.window + ins.operands[0] + 4 * lane, warp.convergence[ins.operands[1], lane])
+            if ins.detail & 2 and (mask >> np.uint32(lane)) & np.uint32(1):
+                warp.convergence[ins.operands[1], lane] = np.uint32(0)
     elif action == RESTORE_BARRIER:
-        value = np.uint32(ins.operands[1])
-        if ins.detail != 0:
-            value = load_u32(warp.window + ins.operands[1] + 4 * lowest_lane(mask))
-        warp.convergence[ins.operands[0]] = value
+        for lane in range(32):
+            if (mask >> np.uint32(lane)) & np.uint32(1):
+                held = load_u32(warp.window + ins.operands[1] + 4 * lane) if ins.detail != 0 else np.uint32(ins.operands[1])
+                warp.convergence[ins.operands[0], lane] = held
     warp.pc = pc + 1
     return OUT_SPENT
 
@@ -207,7 +229,10 @@ def taking(warp, ins, mask):
         return np.uint32(0)
     if how == ANY:
         return warp.mask if mask != 0 else np.uint32(0)
-    value = load_u32(warp.window + ins.operands[0])
+    if how >= DIVERGED and ins.operands[1] != 0:
+        value = np.uint32(ins.operands[0])
+    else:
+        value = load_u32(warp.window + ins.operands[0])
     if how == PREDICATE:
         return np.uint32(mask & value)
     if how == NOT_PREDICATE:
@@ -224,10 +249,6 @@ def go(launch, warp, ins, pc, mask):
         warp.pc = pc + 1
     elif other == 0:
         warp.pc = ins.target
-        if ins.target <= pc and warp.depth > 0:
-            warp.turns += 1
-            if warp.turns >= PATIENCE:
-                give_way(warp, READY)
     elif falls_through_last(launch, warp, mask, other):
         park(warp, pc + 1, other, READY, 0)
         warp.pc, warp.mask = ins.target, mask
@@ -263,8 +284,8 @@ def converge(worker, warp, ins, pc, mask):
     """BSYNC: go on if all lanes of the barrier are here, else wait for them."""
     number = ins.operands[0]
     part(warp, pc, mask)
-    if (warp.convergence[number] & warp.live & ~mask) == 0:
-        warp.convergence[number] = np.uint32(0)
+    if (met_by(warp, number, mask) & warp.live & ~mask) == 0:
+        forget(warp, number, mask)
         warp.pc = pc + 1
         return OUT_SPENT
     park(warp, pc + 1, mask, number, 0)
@@ -295,7 +316,7 @@ def meet_cta(worker, warp, ins, pc, mask):
 @compiled
 def meet_warp(worker, warp, ins, pc, mask):
     """WARPSYNC: go on when all lanes of a mask that have not ended are here."""
-    members = warp.live
+    members = np.uint32(0xFFFFFFFF)
     if ins.detail == REGISTER:
         members = load_u32(warp.window + ins.operands[0] + 4 * lowest_lane(mask))
     elif ins.detail == UNIFORM:

@@ -96,12 +96,12 @@ warp_t = np.dtype(
         ("seen_power", "i4"),
         ("seen_steps", "i4"),
         ("cycling", "i4"),
-        ("turns", "i4"),  # backward branches since this split of the warp took its turn
-        ("convergence", "u4", (N_CONVERGENCE,)),  # the lanes that meet at each convergence barrier
+        ("turns", "i4"),  # YIELDs since this split of the warp took its turn
         ("local_window", window_t),
         ("context", context_t),
         ("stack", stack_entry_t, (MAX_STACK,)),
         ("call", call_t, (MAX_CALLS,)),
+        ("convergence", "u4", (N_CONVERGENCE, 32)),  # for each convergence barrier and lane, the lanes that it meets there
     ],
     align=True,
 )

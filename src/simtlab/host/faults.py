@@ -69,6 +69,7 @@ def _problem(gpu: Gpu, program: Program, slot: Slot, worker: Worker) -> str:
         FaultCode.BAD_BRANCH: f"indirect branch with index {address} beyond its list of targets",
         FaultCode.BAD_TEXTURE: f"access through {address:#x}, which is no texture or surface of this kind",
         FaultCode.BAD_BARRIER: "barrier number above 15 or thread count not a multiple of 32",
+        FaultCode.NEVER_MET: "lanes of a warp wait for each other at different places, for ever",
         FaultCode.NOT_A_MEMBER: "illegal instruction: the thread's own lane is not in the membermask it gave",
     }[code]
 

@@ -23,6 +23,7 @@ from simtlab.frontend.cuda import CompiledCuda, compile_cuda
 from simtlab.frontend.mangled import Type, demangle, readable_name
 from simtlab.frontend.parser import parse
 from simtlab.frontend.sass.cubin import Cubin
+from simtlab.frontend.sass.link import link
 from simtlab.host.array import DeviceArray, native
 from simtlab.host.memory import DEFAULT_BYTES, DeviceMemory, nothing_waits
 from simtlab.host.module import Module
@@ -194,6 +195,8 @@ class Gpu:
     def load(self, source: str | PathLike) -> Module:
         """Load PTX, given as text or as a path."""
         text, name = read_source(source, "PTX")
+        if self.isa != "ptx":
+            return self._load_cubin(link(text, self.isa, name), name, parse(text, name))
         return self._module(text, name)
 
     def load_at(self, ptx: str, name: str, places: Mapping[str, int]) -> Module:

@@ -11,18 +11,18 @@ from dataclasses import dataclass
 
 from llvmlite import ir
 
-from simtlab.isa.lanes import I1, I8, I16, I32, I64, LANES, ROW_BYTES, Lanes, bits_of, is_signed, vector
+from simtlab.isa.lanes import I1, I8, I16, I32, I64, LANES, ROW_BYTES, SCALARS, Lanes, bits_of, is_signed, vector
 from simtlab.isa.shape import (
     ADDRESS,
     ADDRESS_64,
+    CONSTANT_64,
     DOUBLE,
     FRAME,
     IMMEDIATE,
     PAIR,
     REGISTER_BITS,
-    SCALAR,
+    SCALAR_64,
     SINK,
-    UNIFORM,
     UNIFORM_64,
     VARYING,
     WORD,
@@ -165,8 +165,8 @@ def read_lane(lanes: Lanes, k: int, walk: Walk, type: ir.IntType) -> ir.Value:
         return lanes.b.trunc(value, type) if type.width < 64 else value
     if kind == IMMEDIATE:
         value = lanes.raw_operand(k)
-    elif kind in (UNIFORM, UNIFORM_64):
-        value = lanes.b.load(lanes.pointer(k, I64 if kind == UNIFORM_64 else I32))
+    elif kind in SCALARS:
+        value = lanes.read_scalar(k, "u64" if kind in (UNIFORM_64, SCALAR_64, CONSTANT_64) else "u32")
     else:
         value = lanes.b.load(register_place(lanes, k, walk, I32 if kind == VARYING else ir.IntType(REGISTER_BITS[kind])))
     return lanes.b.trunc(value, type) if value.type.width > type.width else value
@@ -176,9 +176,6 @@ def write_lane(lanes: Lanes, k: int, walk: Walk, value: ir.Value, type: str) -> 
     """Give this lane's operand k a value; a wider register is filled by the type's sign."""
     kind = lanes.shape.kinds[k]
     if kind == SINK:
-        return
-    if kind == SCALAR:
-        lanes.write_scalar(k, value, type)
         return
     if kind == PAIR:
         low, high = pair_places(lanes, k, walk)

@@ -4,12 +4,13 @@ import struct
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from simtlab.frontend.sass.elf import BadCubin, Elf, Relocation, Symbol
+from simtlab.frontend.sass.elf import BadCubin, Elf, Relocation, Section, Symbol
 
 INSTRUCTION_BYTES = 16
 # Attributes of .nv.info (EIATTR_…) as `cuobjdump -elf` names them.
 PARAMETER_BANK, FRAME_SIZE, MIN_STACK_SIZE, KERNEL_PARAMETER, REGISTER_COUNT = 0x0A, 0x11, 0x12, 0x17, 0x2F
 GLOBAL_SECTIONS = (".nv.global", ".nv.global.init")
+ENTRY = 0x10  # of a symbol's st_other (STO_CUDA_ENTRY): it can be launched
 CONSTANTS = ".nv.constant3"  # __constant__ variables
 
 
@@ -21,16 +22,17 @@ class Parameter:
 
 @dataclass(frozen=True)
 class CodeSymbol:
-    """A function in a kernel's code: the kernel itself, and those that the compiler put behind it."""
+    """A function of a program: the kernel itself, those that the compiler put behind it, and those in sections of their own."""
 
     name: str
-    start: int
+    start: int  # from the program's start
     size: int
+    section: int  # where its section begins, from the program's start
 
 
 @dataclass(frozen=True)
 class KernelImage:
-    """A kernel as the cubin has it."""
+    """A kernel as the cubin has it; functions that lie in sections of their own come behind it."""
 
     name: str
     code: bytes
@@ -83,28 +85,40 @@ class Cubin:
 
     @cached_property
     def kernels(self) -> list[str]:
-        return [section.name.removeprefix(".text.") for section in self.elf.sections if section.name.startswith(".text.")]
+        """Names of what can be launched: functions with a mark in the symbol table."""
+        return [s.name for s in self.elf.symbols if s.is_function and s.other & ENTRY and self.elf.section(f".text.{s.name}")]
 
     def kernel(self, name: str) -> KernelImage:
         text = self.elf.section(f".text.{name}")
         if text is None:
             raise BadCubin(f"no kernel '{name}' in this cubin; there are: {', '.join(self.kernels)}")
-        if not text.size or text.size % INSTRUCTION_BYTES:
-            raise BadCubin(f"this cubin is damaged: the code of '{name}' has {text.size} bytes")
+        texts = [text, *self._functions_apart()]
+        for one in texts:
+            if not one.size or one.size % INSTRUCTION_BYTES:
+                raise BadCubin(f"this cubin is damaged: section {one.name} has {one.size} bytes")
         info = f".nv.info.{name}"
         shared = self.elf.section(f".nv.shared.{name}")
         start, size = self._parameter_bank(info)
         return KernelImage(
-            name, text.bytes, self._functions(name), tuple(self.elf.relocations(text.name)),
+            name, b"".join(one.bytes for one in texts), self._functions(texts), tuple(self.elf.relocations(text.name)),
             self._counted(REGISTER_COUNT, name), self._counted(MIN_STACK_SIZE, name),
             self._parameters(info), start, size, shared.size if shared else 0, self._banks(name),
         )  # fmt: skip
 
-    def _functions(self, name: str) -> tuple[CodeSymbol, ...]:
-        number = next(k for k, section in enumerate(self.elf.sections) if section.name == f".text.{name}")
-        found = [CodeSymbol(s.name, s.value, s.size) for s in self.elf.symbols if s.section == number and s.is_function]
-        inner = [CodeSymbol(s.name, s.value, s.size) for s in self.elf.symbols if s.section == number and s.name.startswith("$")]
-        return tuple(sorted(set(found) | set(inner), key=lambda one: one.start))
+    def _functions_apart(self) -> list[Section]:
+        """Sections with functions that are no kernels."""
+        launched = {f".text.{name}" for name in self.kernels}
+        return [section for section in self.elf.sections if section.name.startswith(".text.") and section.name not in launched]
+
+    def _functions(self, texts: list[Section]) -> tuple[CodeSymbol, ...]:
+        """The functions of some sections that are laid out one after the other."""
+        found, start = [], 0
+        for text in texts:
+            number = self.elf.sections.index(text)
+            found += [CodeSymbol(s.name, start + s.value, s.size, start) for s in self.elf.symbols
+                      if s.section == number and (s.is_function or s.name.startswith("$"))]  # fmt: skip
+            start += text.size
+        return tuple(sorted(set(found), key=lambda one: one.start))
 
     def _parameter_bank(self, info: str) -> tuple[int, int]:
         for kind, value in self.elf.attributes(info):

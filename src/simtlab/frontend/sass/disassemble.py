@@ -41,19 +41,19 @@ def nvdisasm() -> str:
 
 def instructions_of(cubin: Cubin, kernel: str) -> list[SassInstruction]:
     """A kernel's instructions, functions behind it included, in the order of their addresses."""
-    words, image = cubin.kernel(kernel).words, cubin.kernel(kernel)
-    inside = {function.name: function.start for function in image.functions} | {kernel: 0}
+    image = cubin.kernel(kernel)
+    words, inside = image.words, {function.name: function for function in image.functions}
     found: dict[int, SassInstruction] = {}
     for function in listing(cubin.content):
         name = function.get("function-name", "")
         if name not in inside:
             continue
         for k, one in enumerate(function["sass-instructions"]):
-            address = int(function["start"]) + INSTRUCTION_BYTES * k
+            address = inside[name].start + INSTRUCTION_BYTES * k
             number = address // INSTRUCTION_BYTES
             if number < len(words):
                 found[address] = parse_instruction(
-                    address, one["opcode"], one.get("operands", ""), one.get("predicate", ""), words[number]
+                    address, one["opcode"], one.get("operands", ""), one.get("predicate", ""), words[number], inside[name].section
                 )
     if sorted(found) != list(range(0, INSTRUCTION_BYTES * len(words), INSTRUCTION_BYTES)):
         raise NoDisassembler(f"nvdisasm gave {len(found)} of the {len(words)} instructions of '{kernel}'")

@@ -68,7 +68,16 @@ class Name:
     text: str
 
 
-Operand = Register | Number | Constant | Address | Name
+@dataclass(frozen=True)
+class SymbolWord:
+    """32@lo((k + 0x640)): the low or high word of a function's or variable's address."""
+
+    name: str
+    offset: int
+    high: bool
+
+
+Operand = Register | Number | Constant | Address | Name | SymbolWord
 
 
 @dataclass(frozen=True)
@@ -109,6 +118,7 @@ class SassInstruction:
     text: str
     word: int
     control: Control = field(repr=False)
+    section: int = 0  # where its section begins: addresses in operands count from there
 
     @property
     def spelling(self) -> str:
@@ -119,20 +129,25 @@ _REGISTER = re.compile(r"(UR|UP|R|P|B)(\d+|Z|T)((?:\.\w+)*)$")
 _SPECIAL = re.compile(r"(SR_[\w.]+|SRZ)$")
 _NUMBER = re.compile(r"[-+]?(0x[0-9a-f]+|\d+(\.\d*)?(e[-+]?\d+)?|INF|QNAN|SNAN|NAN)$", re.IGNORECASE)
 _CONSTANT = re.compile(r"cx?\[([^\]]+)\]\[([^\]]+)\]((?:\.\w+)*)$")
+_SYMBOL_WORD = re.compile(r"32@(lo|hi)\(\(?([^\s()+]+)(?:\s*\+\s*(0x[0-9a-f]+|\d+))?\)?\)")
 _ADDRESS = re.compile(r"(?:desc)?(?:\[(UR\d+|URZ)(?:\.64)?\])?\[([^\]]*)\]((?:\.\w+)*)$")
 
 
-def parse_instruction(address: int, opcode: str, operands: str, predicate: str, word: int) -> SassInstruction:
+def parse_instruction(
+    address: int, opcode: str, operands: str, predicate: str, word: int, section: int = 0
+) -> SassInstruction:
     name, *parts = opcode.split(".")
     given = tuple(parse_operand(text) for text in split_operands(operands))
     text = " ".join(part for part in (predicate, opcode, operands.replace(",", ", ")) if part)
     guard = None
-    if predicate:
-        found = parse_operand(predicate.removeprefix("@"))
+    for one in predicate.split():
+        if one == "PR":  # all predicates, an operand of P2R that nvdisasm puts here
+            continue
+        found = parse_operand(one.removeprefix("@"))
         if not isinstance(found, Register) or not found.is_predicate:
             raise BadOperand(f"the guard '{predicate}' is no predicate")
         guard = Guard(found)
-    return SassInstruction(address, name, tuple(parts), given, guard, text, word, Control.of(word))
+    return SassInstruction(address, name, tuple(parts), given, guard, text, word, Control.of(word), section)
 
 
 def split_operands(text: str) -> list[str]:
@@ -166,6 +181,8 @@ def parse_operand(text: str) -> Operand:
         return constant(match, mark)
     if match := _ADDRESS.fullmatch(body):
         return address(match)
+    if match := _SYMBOL_WORD.fullmatch(text.strip()):
+        return SymbolWord(match[2], int(match[3] or "0", 0), match[1] == "hi")
     if re.fullmatch(r"[`(.$\w)@<>:,~*&\s]+", text):
         return Name(text.strip("`()"))
     raise BadOperand(f"'{text}' is no operand that simtlab knows")

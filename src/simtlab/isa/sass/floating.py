@@ -11,6 +11,7 @@ from simtlab.isa.table import Modifiers, operation
 
 COMPARISONS = "{.F,.LT,.EQ,.LE,.GT,.NE,.GE,.NUM,.NAN,.LTU,.EQU,.LEU,.GTU,.NEU,.GEU,.T}"
 DIRECTIONS = "[.RM,.RP,.RZ]"
+EXCHANGED, ONE_WORD = "LO_HI", "F32"  # marks of two floats in a pair of registers
 
 # FCHK: biased exponents of the dividend, the divisor and their difference with which one correction of the quotient is exact
 DIVIDEND = (25, 254)  # the remainder's last bit, 47 places below the dividend's first, is not below the least subnormal
@@ -96,7 +97,7 @@ def seed(lanes: Lanes, m: Modifiers, upper: ir.Value) -> ir.Value:
 @operation(f"FMUL2[.FTZ]{DIRECTIONS}", "b64 = b64 b64", own_marks=True)
 @operation(f"FFMA2[.FTZ]{DIRECTIONS}", "b64 = b64 b64 b64", own_marks=True)
 def of_two(lanes: Lanes, m: Modifiers, *pairs: ir.Value) -> ir.Value:
-    """The same operation on both words of register pairs."""
+    """The same operation on both words of register pairs. A source may have its words exchanged, or one word for both."""
     b, shift = lanes.b, lanes.constant(I64, 32)
     name, build = {"FADD2": ("add", floating.add), "FMUL2": ("mul", floating.mul), "FFMA2": ("fma", floating.fma)}[m.opcode]
     direction = (m.first_of("RM", "RP", "RZ") or "rn").lower()
@@ -105,8 +106,10 @@ def of_two(lanes: Lanes, m: Modifiers, *pairs: ir.Value) -> ir.Value:
     for place in (0, 1):
         given = []
         for k, pair in enumerate(pairs):
-            word = b.trunc(b.lshr(pair, shift) if place else pair, vector(I32))
-            given.append(lanes.marked(lanes.from_bits(word, "f32"), lanes.shape.mark(1 + k), "f32"))
+            mark = lanes.shape.mark(1 + k)
+            upper = mark.endswith(EXCHANGED) if place == 0 else not mark.endswith((EXCHANGED, ONE_WORD))
+            word = b.trunc(b.lshr(pair, shift) if upper else pair, vector(I32))
+            given.append(lanes.marked(lanes.from_bits(word, "f32"), mark, "f32"))
         words.append(b.zext(lanes.to_bits(build(lanes, spelling, *given)), vector(I64)))
     return b.or_(words[0], b.shl(words[1], shift))
 

@@ -43,6 +43,15 @@ def iadd3(lanes: Lanes, m: Modifiers, *given: ir.Value) -> tuple[ir.Value, ...]:
     return lanes.b.trunc(total, vector(I32)), *carries(lanes, total)
 
 
+@operation("IADD3.64", "u64 P? P? = u64 u64 u64")
+def iadd3_wide(lanes: Lanes, m: Modifiers, a: ir.Value, b: ir.Value, c: ir.Value) -> tuple[ir.Value, ir.Value, ir.Value]:
+    """The sum of three double words, and its carries."""
+    first = lanes.b.add(a, b)
+    total = lanes.b.add(first, c)
+    one, other = lanes.b.icmp_unsigned("<", first, a), lanes.b.icmp_unsigned("<", total, c)
+    return total, lanes.b.or_(one, other), lanes.b.and_(one, other)
+
+
 @operation("IMAD[.U32][.X]", "u32 P? = u32 u32 u32 P?")
 def imad(lanes: Lanes, m: Modifiers, a: ir.Value, b: ir.Value, c: ir.Value, *carry: ir.Value) -> tuple[ir.Value, ir.Value]:
     """a times b plus c, the low word; with .X and a carry."""
@@ -156,6 +165,7 @@ def plop3(lanes: Lanes, m: Modifiers, x: ir.Value, y: ir.Value, z: ir.Value) -> 
 
 
 @operation(f"ISETP{COMPARISONS}[.U32]{COMBINE}", "P P = u32 u32 P")
+@operation(f"ISETP{COMPARISONS}{{.U64,.S64}}{COMBINE}", "P P = u64 u64 P")
 @operation(f"ISETP{COMPARISONS}[.U32]{COMBINE}.EX", "P P = u32 u32 P P")
 def isetp(lanes: Lanes, m: Modifiers, x: ir.Value, y: ir.Value, other: ir.Value, *low: ir.Value) -> tuple[ir.Value, ir.Value]:
     """A comparison combined with a predicate, and its opposite so combined. With .EX the words are high ones, and what the
@@ -164,7 +174,7 @@ def isetp(lanes: Lanes, m: Modifiers, x: ir.Value, y: ir.Value, other: ir.Value,
     if how in ("F", "T"):
         holds = lanes.constant(I1, int(how == "T"))
     else:
-        compare = b.icmp_unsigned if "U32" in m else b.icmp_signed
+        compare = b.icmp_unsigned if "U32" in m or "U64" in m else b.icmp_signed
         holds = compare(SIGNS[how], x, y)
         if low:
             equal = b.icmp_unsigned("==", x, y)
@@ -190,6 +200,12 @@ def minimum_or_maximum(lanes: Lanes, m: Modifiers, x: ir.Value, y: ir.Value, lea
     return lanes.b.select(least, lanes.map(f"llvm.{kind}min", x, y), lanes.map(f"llvm.{kind}max", x, y))
 
 
+@operation("VIMNMX3{.U32,.S32}", "u32 = u32 u32 u32 P")
+def bound_of_three(lanes: Lanes, m: Modifiers, x: ir.Value, y: ir.Value, z: ir.Value, least: ir.Value) -> ir.Value:
+    """The least of three where the predicate holds, else the greatest."""
+    return minimum_or_maximum(lanes, m, minimum_or_maximum(lanes, m, x, y, least), z, least)
+
+
 @operation("VIADDMNMX{.U32,.S32}[.RELU]", "u32 = u32 u32 u32 P")
 def add_and_bound(lanes: Lanes, m: Modifiers, x: ir.Value, y: ir.Value, z: ir.Value, least: ir.Value) -> ir.Value:
     """A sum, then its lesser or greater with a third; not below zero with .RELU."""
@@ -210,6 +226,14 @@ def extend_sign(lanes: Lanes, m: Modifiers, x: ir.Value, width: ir.Value) -> ir.
     if "U32" in m:
         return b.trunc(b.lshr(wide(lanes, shifted), away), vector(I32))
     return b.trunc(b.ashr(b.sext(shifted, vector(I64)), away), vector(I32))
+
+
+@operation("R2P{.B0,.B1,.B2,.B3}", "P P P P P P P = u32")
+def register_to_predicates(lanes: Lanes, m: Modifiers, x: ir.Value) -> tuple[ir.Value, ...]:
+    """The bits of one byte of a register as predicates."""
+    first = 8 * int(m.parts[0][1])
+    return tuple(lanes.b.icmp_unsigned("!=", lanes.b.and_(x, lanes.constant(I32, 1 << first + k)), lanes.constant(I32, 0))
+                 for k in range(7))  # fmt: skip
 
 
 @operation("P2R{.B0,.B1,.B2,.B3}", "u32 = P P P P P P P u32 u32")

@@ -4,7 +4,7 @@ from llvmlite import ir
 
 from simtlab.isa.access import Access, memory_type, read_lane, write_lane
 from simtlab.isa.lanes import I32, I64, Lanes
-from simtlab.isa.shape import ADDRESS, ADDRESS_64, SCALAR
+from simtlab.isa.shape import ADDRESS, ADDRESS_64, SCALAR, SINK, WORD
 from simtlab.isa.table import Modifiers, operation
 from simtlab.isa.walk import each_lane, mark_nothing
 
@@ -18,10 +18,16 @@ def load_indexed_constant(lanes: Lanes, m: Modifiers) -> None:
     banks = b.load(b.bitcast(lanes.context, I64.as_pointer()))
     offset, start, length = (lanes.raw_operand(count + k) for k in (1, 2, 3))
     size = type.width // 8
-    uniform = lanes.read_scalar(count, "u32") if lanes.shape.kinds[count] == SCALAR else None  # once: it may be written, too
+    if lanes.shape.kinds[0] in (SCALAR, SINK) and lanes.shape.kinds[count] != WORD:
+        index = b.zext(b.add(lanes.read_scalar(count, "u32"), b.trunc(offset, I32)), I64)
+        inside = b.icmp_unsigned("<=", b.add(index, I64(count * size)), length)
+        at = b.add(b.add(banks, start), b.select(inside, index, I64(0)))
+        for part in range(count):
+            value = b.load(b.inttoptr(b.add(at, I64(part * size)), type.as_pointer()), align=1)
+            lanes.write_scalar(part, b.select(inside, value, type(0)), m.type)
+        return
     with each_lane(lanes, lanes.mask) as walk:
-        own = uniform or read_lane(lanes, count, walk, I32)
-        index = b.zext(b.add(own, b.trunc(offset, I32)), I64)
+        index = b.zext(b.add(read_lane(lanes, count, walk, I32), b.trunc(offset, I32)), I64)
         inside = b.icmp_unsigned("<=", b.add(index, I64(count * size)), length)
         at = b.add(b.add(banks, start), b.select(inside, index, I64(0)))
         for part in range(count):

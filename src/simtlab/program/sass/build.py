@@ -60,7 +60,7 @@ def build_sass_program(cubin: Cubin, tree: ast.Module, kernel: str, addresses: M
     banks = banks_of(cubin, image, addresses, SERVICE_ADDRESSES)
     listing = "\n".join(f"{i.text};" for i in instructions)
     module = replace(tree, text=listing, source_name=f"{tree.source_name}, {cubin.architecture}")
-    lowered = lowered_of(instructions, module, banks, {one.name: one.start for one in image.functions}, kernel)
+    lowered = lowered_of(instructions, module, banks, {one.name: one.start for one in image.functions}, addresses)
     labels = {flow.label(i.address): k for k, i in enumerate(instructions)}
     lowering = SassLowering(module, lowered, labels, Frame({}, 0))
     graph = ControlFlowGraph([_flow(one, labels) for one in lowered])
@@ -83,20 +83,25 @@ def build_sass_program(cubin: Cubin, tree: ast.Module, kernel: str, addresses: M
 
 
 def lowered_of(
-    instructions: list[SassInstruction], module: ast.Module, banks: ConstantBanks, functions: dict[str, int], kernel: str
+    instructions: list[SassInstruction],
+    module: ast.Module,
+    banks: ConstantBanks,
+    functions: dict[str, int],
+    addresses: Mapping[str, int],
 ) -> list[Lowered]:
+    """Every instruction lowered; UnknownSass, with the first few, if simtlab does not execute some."""
     found, unknown = [], []
     for k, i in enumerate(instructions):
         origin = ast.Instruction(i.opcode, i.parts, (), None, ast.Position(k + 1, 1), None)
         results = [flow.result_of(one) for one in instructions[k + 1 : k + 4] if one.opcode == "B2R"]
-        given = Given(i, origin, banks.starts, banks.sizes, functions, 0, results[0] if results else NOTHING)
+        given = Given(i, origin, banks.starts, banks.sizes, functions, addresses, results[0] if results else NOTHING)
         try:
             found.append(lower_instruction(given))
         except UnknownSass as problem:
             unknown.append(str(problem))
     if unknown:
         more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
-        raise UnknownSass(f"kernel '{kernel}' has machine code that simtlab does not execute: {'; '.join(unknown[:3])}{more}")
+        raise UnknownSass(f"this kernel has machine code that simtlab does not execute: {'; '.join(unknown[:3])}{more}")
     return found
 
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from simtlab.frontend.sass import text as sass
+from simtlab.isa.sass.floating import EXCHANGED, ONE_WORD
 from simtlab.isa.table import find
 from simtlab.program.action import Action
 from simtlab.program.operand import Operand, immediate
@@ -11,7 +12,6 @@ from simtlab.program.sass.given import Given, lowers
 DIRECTIONS = {"RM": "rm", "RP": "rp", "RZ": "rz"}
 SEED = ("RCP64H", "RSQ64H")
 FUNCTIONS = {"RCP": "rcp", "RSQ": "rsqrt", "SQRT": "sqrt", "EX2": "ex2", "LG2": "lg2"}
-HALVES_OF_PAIR = {"LO_HI": True, "HI_LO": False}  # whether the two registers are exchanged
 
 
 def only(g: Given, *parts: str) -> None:
@@ -53,17 +53,26 @@ def double(g: Given) -> None:
 
 @lowers("FADD2", "FMUL2", "FFMA2")
 def of_two(g: Given) -> None:
-    """Two floats in a pair of registers. Where .LO_HI has them exchanged, simtlab does not execute it."""
     only(g, "FTZ", *DIRECTIONS)
-    for operand in g.left[1:]:
-        parts = operand.parts if isinstance(operand, sass.Register | sass.Constant) else ()
-        if parts and parts != ("F32x2", "HI_LO"):
-            raise g.unknown(f"what .{'.'.join(parts)} of an operand is, is not known")
-        if isinstance(operand, sass.Number):
-            raise g.unknown("two floats of one number")
     way = g.first_of(*DIRECTIONS)
     spelling = f"{g.i.opcode}{'.FTZ' * g.has('FTZ')}" + (f".{way}" if way else "")
-    g.compute(spelling, "b64 = b64 b64 b64" if g.i.opcode == "FFMA2" else "b64 = b64 b64")
+    g.emit(Action.COMPUTE, spelling, [g.destination("b64"), *(two_floats(g) for _ in range(len(g.left)))])
+
+
+def two_floats(g: Given) -> Operand:
+    """A pair of registers as it is (.F32x2.HI_LO) or exchanged (.F32x2.LO_HI), or one float for both (.F32, a number)."""
+    operand = g.left[0]
+    if isinstance(operand, sass.Number):
+        word = g.source("f32").value & 0xFFFFFFFF
+        return immediate(word << 32 | word)
+    parts = operand.parts if isinstance(operand, sass.Register | sass.Constant) else ()
+    if parts == ("F32",):
+        found = g.source("f32")
+        return replace(found, mark=found.mark + ONE_WORD)
+    if parts not in ((), ("F32x2", "HI_LO"), ("F32x2", EXCHANGED)):
+        raise g.unknown(f"what .{'.'.join(parts)} of an operand is, is not known")
+    found = g.source("b64")
+    return replace(found, mark=found.mark + EXCHANGED * (EXCHANGED in parts))
 
 
 @lowers("FHADD", "FHFMA")

@@ -30,8 +30,11 @@ def condition_of(g: Given) -> tuple[Condition, Operand]:
 
 
 def mask_of(g: Given) -> Operand:
+    """The lanes that a branch asks about: a uniform register's, or all. nvdisasm leaves ~URZ out of its JSON."""
+    if not isinstance(g.left[0], sass.Register):
+        return immediate(0xFFFFFFFF)
     operand = g.source("u32")
-    if operand.kind in (IMMEDIATE, WORD):
+    if operand.mark or operand.kind == WORD:
         raise g.unknown("lanes that are in no uniform register")
     return operand
 
@@ -40,7 +43,7 @@ def target_of(g: Given) -> int:
     """Where it goes, in bytes from the program's start: an address, or a function of the kernel."""
     operand = g.take()
     if isinstance(operand, sass.Number):
-        return operand.value + g.section_start
+        return operand.value + g.i.section
     if isinstance(operand, sass.Name) and operand.text in g.functions:
         return g.functions[operand.text]
     raise g.unknown(f"'{operand}' is nowhere in this kernel")
@@ -49,7 +52,8 @@ def target_of(g: Given) -> int:
 @lowers("BRA", "JMP")
 def branch(g: Given) -> None:
     how, operand = condition_of(g)
-    g.emit(Action.SPLIT, "", [operand], targets=(label(target_of(g)),), values=(how,))
+    is_number = operand.kind == IMMEDIATE
+    g.emit(Action.SPLIT, "", [operand, immediate(int(is_number))], targets=(label(target_of(g)),), values=(how,))
 
 
 @lowers("BRX", "BRXU", "JMX", "JMXU")
@@ -125,8 +129,9 @@ def converge(g: Given) -> None:
 
 @lowers("BREAK")
 def break_barrier(g: Given) -> None:
+    first = None if g.next_is_predicate else barrier_of(g)  # the predicate, if any, stands on either side of it
     how, operand = condition_of(g)
-    g.emit(Action.LEAVE, "", [operand, barrier_of(g)], values=(how,))
+    g.emit(Action.LEAVE, "", [operand, first or barrier_of(g)], values=(how,))
 
 
 @lowers("BMOV")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,7 +48,7 @@ class Given:
     bank_starts: dict[int, int]  # where each constant bank lies behind the parameters' address
     bank_bytes: dict[int, int]
     functions: dict[str, int]  # where each function of the program begins, in bytes from its start
-    section_start: int  # where the section that it is in begins
+    addresses: Mapping[str, int]  # of variables
     result: Operand  # where the next B2R.RESULT puts what a barrier gave
     lowered: list[Lowered] = field(default_factory=list)
     left: list[sass.Operand] = field(default_factory=list)
@@ -122,6 +122,8 @@ class Given:
             return self.register(operand, type)
         if isinstance(operand, sass.Number):
             return Operand(IMMEDIATE, value=immediate(self.number(operand, type)).value, mark=operand.mark)
+        if isinstance(operand, sass.SymbolWord):
+            return immediate(self.symbol_word(operand))
         if isinstance(operand, sass.Constant):
             kind = CONSTANT_64 if bits_of(type) == 64 else CONSTANT
             return Operand(kind, value=self.constant(operand), mark=self.mark(operand, type))
@@ -155,6 +157,13 @@ class Given:
             return bits << 32 if type == "f64" else bits
         return operand.value
 
+    def symbol_word(self, operand: sass.SymbolWord) -> int:
+        """A word of an address: of code, from the program's start; of a variable, in device memory."""
+        if operand.name not in self.functions and operand.name not in self.addresses:
+            raise self.unknown(f"'{operand.name}' is neither a function nor a variable here")
+        start = self.functions.get(operand.name, self.addresses.get(operand.name, 0))
+        return (start + operand.offset) >> (32 if operand.high else 0) & 0xFFFFFFFF
+
     def constant(self, operand: sass.Constant) -> int:
         if operand.index is not None or not isinstance(operand.bank, int):
             raise self.unknown("a constant with an index cannot be read here")
@@ -176,8 +185,7 @@ class Given:
                 continue
             number = number_of(register.file, register.number)
             if register.file == "UR":
-                is_wide = wide and ("64" in register.parts or len(operand.registers) == 1 or "U32" in operand.registers[0].parts)
-                last = [Operand(ADDRESS_64 if is_wide else ADDRESS, number)]
+                last = [Operand(ADDRESS_64 if wide else ADDRESS, number)]
             else:
                 base = Operand(PAIR if "64" in register.parts else WORD, number)
         return [base, immediate(operand.offset)], last

@@ -37,6 +37,9 @@ def arithmetic(g: Given) -> None:
     if g.has("F32"):
         to_single(g)
         return
+    if any(isinstance(operand, sass.Register) and operand.parts == ("F32",) for operand in g.left):
+        from_single(g)
+        return
     only(g, "MMA", "BF16_V2", "FTZ", "SAT", "RELU", "OOB")
     name, count = ARITHMETIC[g.i.opcode]
     type = type_of(g)
@@ -51,6 +54,20 @@ def to_single(g: Given) -> None:
         if not isinstance(operand, sass.Register) or not (operand.number is None or operand.parts in (("H0_H0",), ("H1_H1",))):
             raise g.unknown("which half it takes is not known")
     emit(g, f"{g.i.opcode}.F32{'.SAT' * g.has('SAT')}.f16", g.assign("f32 = f16 f16"))
+
+
+def from_single(g: Given) -> None:
+    """HADD2 of an f32 and -0, as sm_75 has it for a conversion that rounds toward zero."""
+    only(g)
+    target, source, zero = g.left if len(g.left) == 3 else (None, None, None)
+    if g.i.opcode != "HADD2" or not isinstance(source, sass.Register) or source.parts != ("F32",) or not is_minus_zero(zero):
+        raise g.unknown("an f32 among halves")
+    g.left = [target, source, source]  # type: ignore[list-item]
+    emit(g, "cvt.rz.f16x2.f32", g.assign("f16x2 = f32 f32"))
+
+
+def is_minus_zero(operand: sass.Operand | None) -> bool:
+    return isinstance(operand, sass.Register) and operand.number is None and operand.mark == "-"
 
 
 @lowers("HMNMX2")

@@ -1,9 +1,13 @@
 """Lowering of integer, logic, shift, move and predicate instructions."""
 
+from dataclasses import replace
+
 from simtlab.frontend.sass import text as sass
+from simtlab.isa.shape import PREDICATE
 from simtlab.program.action import Action
-from simtlab.program.operand import immediate
+from simtlab.program.operand import ABSENT_OPERAND, Operand, immediate
 from simtlab.program.sass.given import NOTHING, Given, lowers
+from simtlab.program.sass.registers import number_of
 
 
 @lowers("MOV", "UMOV")
@@ -15,16 +19,9 @@ def move(g: Given) -> None:
 @lowers("IADD3", "UIADD3")
 def iadd3(g: Given) -> None:
     if g.has("64"):
-        return iadd3_wide(g)
-    return g.compute("IADD3.X" if g.has("X") else "IADD3", "u32 P? P? = u32 u32 u32 P? P?")
-
-
-def iadd3_wide(g: Given) -> None:
-    """UIADD3.64: of two values, the third being 0, without carries."""
-    sum, first_carry, second_carry, *terms, last = g.assign("u64 P? P? = u64 u64 u64")
-    if g.left or g.has("X") or last != immediate(0) or first_carry is not NOTHING or second_carry is not NOTHING:
-        raise g.unknown("a third term or a carry")
-    g.emit(Action.COMPUTE, "add.u64", [sum, *terms])
+        g.compute("IADD3.64", "u64 P? P? = u64 u64 u64")
+    else:
+        g.compute("IADD3.X" if g.has("X") else "IADD3", "u32 P? P? = u32 u32 u32 P? P?")
 
 
 @lowers("VIADD", "UVIADD")
@@ -34,7 +31,14 @@ def viadd(g: Given) -> None:
 
 @lowers("IADD", "UIADD")
 def iadd(g: Given) -> None:
-    g.compute("add.u64" if g.has("64") else "add.u32", "u64 = u64 u64" if g.has("64") else "u32 = u32 u32")
+    """The sum of two: IADD3's row with a zero."""
+    if g.has("64"):
+        target, carry, first, second = g.assign("u64 P? = u64 u64")
+        g.emit(Action.COMPUTE, "IADD3.64", [target, carry, NOTHING, first, second, immediate(0)])
+        return
+    target, carry, first, second, more = g.assign("u32 P? = u32 u32 P?")
+    operands = [target, carry, NOTHING, first, second, immediate(0), more, ABSENT_OPERAND]
+    g.emit(Action.COMPUTE, "IADD3.X" if g.has("X") else "IADD3", operands)
 
 
 @lowers("IMAD", "UIMAD")
@@ -88,7 +92,9 @@ def isetp(g: Given) -> None:
     if g.has("64"):
         raise g.unknown()
     tail = ".U32" * g.has("U32") + f".{combine}"
-    if g.has("EX"):
+    if g.has("U64", "S64"):
+        g.compute(f"ISETP.{how}.{'U64' if g.has('U64') else 'S64'}.{combine}", "P P = u64 u64 P")
+    elif g.has("EX"):
         g.compute(f"ISETP.{how}{tail}.EX", "P P = u32 u32 P P")
     else:
         g.compute(f"ISETP.{how}{tail}", "P P = u32 u32 P")
@@ -96,7 +102,7 @@ def isetp(g: Given) -> None:
 
 @lowers("SEL", "USEL", "FSEL")
 def select(g: Given) -> None:
-    type = "f32" if g.i.opcode == "FSEL" else "b32"
+    type = "f32" if g.i.opcode == "FSEL" else "b64" if g.has("64") else "b32"
     g.compute(f"selp.{type}", f"{type} = {type} {type} P")
 
 
@@ -107,6 +113,12 @@ def bound(g: Given) -> None:
         if g.take() != sass.Register("P", None):
             raise g.unknown("a predicate that it writes is not known")
     g.emit(Action.COMPUTE, f"VIMNMX.{'U32' if g.has('U32') else 'S32'}", [*operands, g.source("P")])
+
+
+@lowers("VIMNMX3")
+def bound_of_three(g: Given) -> None:
+    """The least (or, with !PT last, the greatest) of three."""
+    g.compute(f"VIMNMX3.{'U32' if g.has('U32') else 'S32'}", "u32 = u32 u32 u32 P")
 
 
 @lowers("VIADDMNMX")
@@ -152,6 +164,14 @@ def permute(g: Given) -> None:
     g.emit(Action.COMPUTE, "prmt.b32" + (f".{mode.lower()}" if mode else ""), [first, second, fourth, third])
 
 
+@lowers("VABSDIFF")
+def sum_of_absolute_difference(g: Given) -> None:
+    if set(g.i.parts) - {"U32", "S32"}:
+        raise g.unknown()
+    type = "u32" if g.has("U32") else "s32"
+    g.compute(f"sad.{type}", f"{type} = {type} {type} {type}")
+
+
 @lowers("IDP")
 def dot_product(g: Given) -> None:
     types = [part.lower() for part in g.i.parts if part in ("S8", "U8", "S16", "U16")]
@@ -163,12 +183,24 @@ def dot_product(g: Given) -> None:
 @lowers("P2R")
 def predicates_to_register(g: Given) -> None:
     target = g.destination("u32")
-    if not isinstance(g.left[0], sass.Name) or g.left[0].text != "PR":
-        raise g.unknown()
-    g.take()
+    if isinstance(g.left[0], sass.Name):
+        g.take()  # PR
     byte = g.first_of("B0", "B1", "B2", "B3") or "B0"
     predicates = [g.register(sass.Register("P", k), "P") for k in range(7)]
     g.emit(Action.COMPUTE, f"P2R.{byte}", [target, *predicates, *g.assign("= u32 u32")])
+
+
+@lowers("R2P")
+def register_to_predicates(g: Given) -> None:
+    """The bits of a register that a mask names become predicates."""
+    if isinstance(g.left[0], sass.Name):
+        g.take()  # PR
+    source, chosen = g.take(), g.integer()
+    if not isinstance(source, sass.Register):
+        raise g.unknown("no register")
+    byte = next((part for part in (*source.parts, *g.i.parts) if part in ("B0", "B1", "B2", "B3")), "B0")
+    targets = [Operand(PREDICATE, number_of("P", k), written=True) if chosen >> k & 1 else NOTHING for k in range(7)]
+    g.emit(Action.COMPUTE, f"R2P.{byte}", [*targets, g.register(replace(source, parts=()), "u32")])
 
 
 @lowers("NOP")
