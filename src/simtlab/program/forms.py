@@ -124,7 +124,8 @@ def check_kinds(refuse: Refuse, instruction: Lowered, kinds: str, allowed: str) 
 
 
 def check_handle(refuse: Refuse, instruction: Lowered, kind: str, m: Modifiers) -> None:
-    check_kinds(refuse, instruction, kind, WORD + SCALAR + CONSTANT + IMMEDIATE if m.opcode in OF_MACHINE_CODE else DOUBLE + IMMEDIATE)
+    registers = WORD + SCALAR + CONSTANT if m.opcode in OF_MACHINE_CODE else DOUBLE
+    check_kinds(refuse, instruction, kind, registers + IMMEDIATE)
 
 
 def check_coordinates(refuse: Refuse, instruction: Lowered, kinds: str, geometry: str) -> None:

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 from tests.execute.recorded_images import COORDINATES
 
-HOLDS = {"b8": ("h", "unsigned short"), "b16": ("h", "unsigned short"), "b32": ("r", "unsigned"), "b64": ("l", "unsigned long long")}
+SHORT = ("h", "unsigned short")
+HOLDS = {"b8": SHORT, "b16": SHORT, "b32": ("r", "unsigned"), "b64": ("l", "unsigned long long")}
 
 
 def joined(*parts: str) -> str:

@@ -205,7 +205,8 @@ def test_linear_memory_takes_whole_indices_only(gpu, kernels):
 @pytest.mark.parametrize(("x", "y"), [(32, 0), (-4, 0), (0, 2), (0, -1)])
 def test_a_surface_access_outside_is_a_fault_that_says_where(gpu, kernels, x, y):
     surface = gpu.surface(np.zeros((2, 8), np.float32))
-    with pytest.raises(sl.DeviceFault, match=rf"4 bytes at x = {x}, y = {y} \(x in bytes\) .* in kernel 'poke', .* at 'SUST\.D\.BA\.2D"):
+    where = rf"4 bytes at x = {x}, y = {y} \(x in bytes\) .* in kernel 'poke', .* at 'SUST\.D\.BA\.2D"
+    with pytest.raises(sl.DeviceFault, match=where):
         kernels["poke"](1, 1, [surface, x, y])
     assert not surface.numpy().any()
 

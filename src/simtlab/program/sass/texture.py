@@ -44,8 +44,10 @@ def fetch(g: Given) -> None:
 
 def geometry_of(g: Given) -> tuple[str, int]:
     """The operands that come last: a geometry, and a mask of the results that are wanted."""
-    mask = g.left.pop().value if isinstance(g.left[-1], sass.Number) else 0xF
-    name = g.left.pop()
+    last, mask = g.left.pop(), 0xF
+    name = last
+    if isinstance(last, sass.Number):
+        name, mask = g.left.pop(), last.value
     if not isinstance(name, sass.Name) or name.text not in GEOMETRIES or not 0 < mask <= 0xF:
         raise g.unknown("no geometry that simtlab knows")
     return GEOMETRIES[name.text], mask
