@@ -90,7 +90,7 @@ def ret(g: Given) -> None:
 
 @lowers("EXIT", "KILL")
 def leave(g: Given) -> None:
-    how, operand = condition_of(g)
+    how, _ = condition_of(g)
     if how != Condition.NONE:
         raise g.unknown("an exit with a condition beside its guard")
     g.emit(Action.END)
