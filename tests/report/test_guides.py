@@ -1,11 +1,14 @@
 """The guides: each command and each block of code prints what its page says, and the pictures show what a run gives."""
 
 import contextlib
+import gzip
 import importlib.util
 import io
+import json
 import re
 import shlex
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from PIL import Image
@@ -113,6 +116,41 @@ def test_the_page_of_the_command_line_shows_what_profile_and_trace_print(section
     result = invoke(*shlex.split(command)[2:])
     assert result.exit_code == 0, result.output
     assert prints(shown, result.stdout), result.stdout
+
+
+def test_the_page_of_the_command_line_keeps_runs_and_compares_them(in_a_clone):
+    """Keys and seconds are those of one day; the keys of this one take their place."""
+    text = (ROOT / "docs" / "command-line.md").read_text().split("\n## simtlab run --store:")[1].split("\n## ")[0]
+    (block,) = re.findall(r"^```\n(\$ simtlab .*?)^```$", text, re.DOTALL | re.MULTILINE)
+    keys: dict[str, str] = {}
+    for step in re.split(r"^\$ simtlab ", re.sub(r" *\\\n *", " ", block), flags=re.MULTILINE)[1:]:
+        command, _, shown = step.partition("\n")
+        result = invoke(*(keys.get(word, word) for word in shlex.split(command)))
+        assert result.exit_code == 0, result.output
+        if told := re.search(r"stored as (\w+) in", shown):
+            keys[told[1]] = re.search(r"stored as (\w+) in", result.stdout)[1]
+        for old, new in keys.items():
+            shown = shown.replace(old, new)
+        if command.startswith("results"):
+            assert [line.split()[:-1] for line in result.stdout.splitlines()] == [line.split()[:-1] for line in shown.splitlines()]
+        else:
+            assert prints(shown, result.stdout), result.stdout
+    assert len(keys) == 2
+
+
+def test_the_page_of_the_command_line_names_the_stages_that_a_trace_has(in_a_clone):
+    trace = command_line_sections()[0]
+    of_instructions, of_requests = (re.findall(r"^\| `([\w ]+)`", table, re.MULTILINE) for table in
+                                    re.findall(r"^\| an? \w+ is in .*?\n\n", trace, re.DOTALL | re.MULTILINE))  # fmt: skip
+    block = re.findall(r"^```\n(\$ simtlab .*?)^```$", trace, re.DOTALL | re.MULTILINE)[0]
+    command = re.sub(r" *\\\n *", " ", block).partition("\n")[0]
+    arguments = ["0:3000" if word == "500:1500" else "0" if word == "2" else word for word in shlex.split(command)[2:]]
+    assert invoke(*arguments).exit_code == 0
+    events = json.loads(gzip.decompress(Path("saxpy.json.gz").read_bytes()))["traceEvents"]
+    seen = {kind: {event["name"] for event in events if event.get("cat") == kind} for kind in ("stage", "request stage")}
+    assert seen["stage"] <= set(of_instructions)
+    assert seen["stage"] >= set(of_instructions) - {"ldst"}  # with one line to a warp it is over within a cycle
+    assert seen["request stage"] == set(of_requests)
 
 
 @pytest.mark.parametrize(("section", "command"), [(0, "run"), (1, "profile")])

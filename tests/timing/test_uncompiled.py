@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import simtlab as sl
+from simtlab.machine.watch import Watch
 
 SOURCE = r"""
 extern "C" __global__ void work(const float *x, float *y, int *count) {
@@ -35,9 +36,12 @@ MACHINES = {
 def work(options: dict) -> list:
     changes = {"core.cores": 2} | options.get("set", {})
     gpu = sl.Gpu("caps-gtx480", memory_bytes=1 << 24, **(options | {"set": changes}))
+    assert gpu.machine is not None
+    gpu.machine.watch = watch = Watch(1, 100, 300)
     x, y, count = gpu.array(np.linspace(0, 1, 128, dtype="f4")), gpu.zeros(128), gpu.zeros(1, "i4")
     run = gpu.compile(SOURCE)["work"](2, 64, [x, y, count])
-    return [run.cycles, run.stalls, run.counters, run.timing.stalls_by_instruction.tolist(), y.numpy().tolist(), int(count[0])]
+    counted = [run.cycles, run.stalls, run.counters, run.timing.stalls_by_instruction.tolist()]
+    return [*counted, y.numpy().tolist(), int(count[0]), repr(watch.cycles), repr(watch.requests)]
 
 
 @pytest.mark.parametrize("name", MACHINES)

@@ -88,11 +88,13 @@ def run(
     trace: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a trace for Perfetto: t.json.gz.")] = None,
     window: Windows = None,
     core: Cores = 0,
+    store: Annotated[Path | None, typer.Option(metavar="FILE", help="Put what was timed into a store of results.")] = None,
     json: Json = False,
 ) -> None:
     """Run a kernel, or a workload, and show what it did."""
     from simtlab.cli.plan import Options
-    from simtlab.cli.profile import Target, read_window, traced
+    from simtlab.cli.profile import Look, Target, read_window, traced
+    from simtlab.cli.stored import run_and_store
     from simtlab.cli.workloads import WorkloadOptions
     from simtlab.lab.machines import Host, choose
 
@@ -102,9 +104,14 @@ def run(
     def work() -> Answer:
         machine = choose(gpu, set or [], policy or [])
         host = Host(threads, max_cycles, check_policies)
-        if trace is not None:
-            return traced(target, machine, host, trace, read_window(core, window, 2000), json)
-        return target.run(machine, host, json)
+        look = Look(None if trace is None else read_window(core, window, 2000), has_curves=False)
+
+        def run() -> Answer:
+            if trace is not None:
+                return traced(target, machine, host, trace, look, json)
+            return target.run(machine, host if store is None else look.on(host), json)
+
+        return run() if store is None else run_and_store(target, machine, look, store, run)
 
     answer(work, json)
 

@@ -74,7 +74,7 @@ def profile(
             against = partial(measured, target, MachineChoice(gpu if baseline == "." else baseline), Host(), json)
         if is_key(str(file)):
             run = stored(str(file), store)
-            return profile(run.experiment.workload, str(run.experiment), output, run.figures, against)
+            return profile(run.name, run.title, output, run.figures, against)
         return profile(file.stem, f"{file.stem} on {machine}", output, partial(measured, target, machine, Host(), json), against)
 
     answer(work, json)

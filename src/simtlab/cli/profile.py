@@ -36,6 +36,14 @@ class Target:
     of_workload: WorkloadOptions
     seed: int
 
+    def machine(self, chosen: MachineChoice) -> MachineChoice:
+        """The machine it runs on: a .toml of launches can say what is not chosen."""
+        if self.file.suffix != ".toml":
+            return chosen
+        from simtlab.cli.launches import read_launches
+
+        return chosen.over(read_launches(self.file, self.seed).machine)
+
     def run(self, machine: MachineChoice, host: Host, as_json: bool) -> Answer:
         return run_program_or_workload(self.file, self.program, self.of_workload, machine, self.seed, host, as_json)
 
@@ -45,6 +53,7 @@ class Look:
     """What a GPU is prepared with so that its launches can be looked at."""
 
     window: Window | None = None
+    has_curves: bool = True  # the curves over time are to be fine
     runs: list[Run] = field(default_factory=list)
     watch: Watch | None = None
     gpu: Gpu | None = None  # kept: it has the curves over time
@@ -54,7 +63,8 @@ class Look:
         gpu.on_launch = self.runs.append
         if gpu.machine is None:
             return
-        gpu.machine.interval_cycles = INTERVAL_CYCLES
+        if self.has_curves:
+            gpu.machine.interval_cycles = INTERVAL_CYCLES
         if self.window is not None:
             from simtlab.machine.watch import Watch
 
@@ -143,14 +153,13 @@ class ProfileAnswer:
         console.print(f"wrote {self.path}: open it in a browser", soft_wrap=True)
 
 
-def traced(target: Target, machine: MachineChoice, host: Host, trace: Path, window: Window, as_json: bool) -> Answer:
+def traced(target: Target, machine: MachineChoice, host: Host, trace: Path, look: Look, as_json: bool) -> Answer:
     """Run it as `simtlab run` does, and write a trace of the window."""
     from simtlab.report.trace import write_trace
 
-    if machine.gpu is None:
+    if target.machine(machine).gpu is None:
         raise BadInput("--trace is for timed runs and needs a machine: add --gpu, for example --gpu caps-gtx480")
     check_writable(trace)
-    look = Look(window)
     found = target.run(machine, look.on(host), as_json)
     assert look.watch is not None
     write_trace(look.watch, trace)

@@ -89,7 +89,7 @@ def run_workload(name: Path, options: WorkloadOptions, machine: MachineChoice, s
     """Run a workload and check it."""
     from simtlab.workloads.frame import workload
 
-    chosen = workload(name, options.size or "small", seed=seed, files=dict(map(_named_file, options.input)))
+    chosen = workload(name, options.size or "small", seed=seed, files=input_files(options))
     from simtlab.cli.progress import make_ready, show_cycles
 
     gpu = machine.build(host)
@@ -110,6 +110,11 @@ def run_workload(name: Path, options: WorkloadOptions, machine: MachineChoice, s
         return WorkloadAnswer(run, None, seconds)
     launches = [(run.module[launch.kernel].program, launch.timing) for launch in run.launches if launch.timing]
     return WorkloadAnswer(run, Timing(machine, gpu.machine, launches), seconds)
+
+
+def input_files(options: WorkloadOptions) -> dict[str, str]:
+    """A workload's own inputs by name."""
+    return dict(map(_named_file, options.input))
 
 
 def _named_file(text: str) -> tuple[str, str]:

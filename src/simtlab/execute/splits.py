@@ -136,6 +136,10 @@ def next_split(worker, warp, pc):
     if switch(warp):
         return OUT_SPENT
     for k in range(warp.depth):
+        if warp.stack[k].reconverge >= 0:  # it waits for lanes that wait elsewhere: to converge is no must
+            take_turn(warp, k)
+            return OUT_SPENT
+    for k in range(warp.depth):
         if warp.stack[k].reconverge == AT_CTA_BARRIER:
             take_turn(warp, k)
             return OUT_BARRIER

@@ -21,6 +21,7 @@ from simtlab.isa.shape import (
     IMMEDIATE,
     PAIR,
     REGISTER_BITS,
+    SCALAR,
     SCALAR_64,
     SINK,
     UNIFORM_64,

@@ -14,6 +14,7 @@ from simtlab.machine.memory.l1 import write_back_all
 from simtlab.machine.network import network as net
 from simtlab.machine.request import Kind, end
 from simtlab.machine.run_ahead import run_ahead
+from simtlab.machine.watch_log import note_cycle
 
 tick_core, close_accounts = simt_core.tick, simt_core.close_accounts
 send, receivers, receive, take = net.send, net.receivers, net.receive, net.take
@@ -37,7 +38,7 @@ def run(gpus, cores, slices, channels, networks, pools, ledgers, parts, until):
         if gpu.cycle == next_end(ledger):
             close_accounts(cores, gpu.cycle)
             note(ledger, parts, gpu.cycle)
-        if outcome != SPENT or gpu.cycle >= until or gpu.blocks.full:
+        if outcome != SPENT or gpu.cycle >= until or gpu.blocks.full or gpu.pause:
             return outcome
 
 
@@ -50,6 +51,8 @@ def run_stretch(gpu, cores, slices, channels, networks, requests):
             dispatch(gpu, cores)
         busy = tick_cores(gpu, cores, requests)
         tick_memory(gpu, cores, slices, channels, networks, requests)
+        if gpu.watch != 0:
+            note_cycle(gpu, cores, requests)
         if gpu.outcome != SPENT:
             return gpu.outcome
         at_rest = gpu.finished_kernels == gpu.kernels and requests.used == 0 and gpu.ahead <= gpu.cycle
@@ -210,6 +213,7 @@ def deliver_to_core(gpu, cores, network, requests, cluster):
     c = requests.entry[number].core
     if push(cores[c].responses, number):
         take(network, requests, cluster)
+        requests.entry[number].delivered = gpu.cycle
         gpu.wake[c] = min(gpu.wake[c], gpu.cycle + 1)
     else:
         gpu.undelivered = 1

@@ -179,8 +179,8 @@ class Machine:
         gpu = self.records.gpu[0]
         prepared = prepare(self.config, self.records, launches, self._programs)
         if self.watch is not None:
-            self.watch.programs = [launch.program for launch in launches]
-            gpu.may_run_ahead = 0  # a core that is looked at stays with the others
+            self.watch.launch([launch.program for launch in launches])
+        self._may_run_ahead = int(gpu.may_run_ahead)
         for slot, policy in self.policies.items():
             self._own[slot][...] = policy.at_launch(self._own[slot])
         first, before = int(gpu.cycle), Before(self._tally.read(), self.records.cores["n_stall"].copy())
@@ -191,6 +191,8 @@ class Machine:
             launch, so_far = self._under_way(launches, self._results(prepared, before, first))
             raise Interrupted(launch, so_far, first) from None
         if not is_done:
+            if self.watch is not None:
+                self.watch.end(self._plain.requests, self.cycle)
             launch, so_far = self._under_way(launches, self._results(prepared, before, first))
             message = f"kernel '{launch.program.readable_name}' is not done after {self.max_cycles} cycles"
             raise CycleLimit(f"{message}\n{wait_graph(self.records)}", launch.program, so_far)
@@ -223,19 +225,27 @@ class Machine:
         return False
 
     def _run_part(self, cycle: int, until: int) -> Outcome:
-        """A part of a stretch, in one go, or cycle by cycle where somebody looks."""
-        if self.watch is not None and self.watch.next_stop(cycle, until) < until:
-            outcome = self._run_clock(self.watch.next_stop(cycle, until))
-            self.watch.look(self._plain.cores, self.cycle)
-            return outcome
+        """A part of a stretch, in one go."""
         begin = perf_counter()
-        outcome = self._run_clock(until)
+        outcome = self._run_clock(until) if self.watch is None else self._run_watched(self.watch, cycle, until)
         self._part = next_part(self._part, perf_counter() - begin)
         return outcome
 
+    def _run_watched(self, watch: Watch, cycle: int, until: int) -> Outcome:
+        """The same, with notes taken of a core in the window; there it stays with the others."""
+        gpu = self._plain.gpu
+        if not watch.is_looking(cycle):
+            return self._run_clock(watch.next_stop(cycle, until))
+        gpu["watch"], gpu["may_run_ahead"] = watch.address, 0
+        try:
+            return self._run_clock(until)
+        finally:
+            gpu["watch"], gpu["may_run_ahead"] = 0, self._may_run_ahead
+            watch.take(self.cycle)
+
     def _run_clock(self, until: int) -> Outcome:
         plain, ledger, parts = self._plain, self._intervals.ledger, self._tally.parts
-        plain.gpu["outcome"] = Outcome.SPENT
+        plain.gpu["outcome"], plain.gpu["pause"] = Outcome.SPENT, 0
         outcome = run_clock(
             plain.gpu, plain.cores, plain.slices, plain.channels, plain.networks, plain.requests, ledger, parts, until
         )

@@ -75,8 +75,10 @@ request_t = record_t(
         ("born", "i8"),  # core cycles: created by the load/store unit
         ("sent", "i8"),  # entered the network
         ("arrived", "i8"),  # reached its L2 slice
-        ("in_dram", "i8"),  # of that, time from leaving the slice for DRAM to being back there
+        ("to_dram", "i8"),  # left the slice for DRAM, or 0
+        ("from_dram", "i8"),  # was back there
         ("answered", "i8"),  # left the L2 slice
+        ("delivered", "i8"),  # left the network, at its core
     ]
 )
 
@@ -120,7 +122,7 @@ def create(requests):
     requests.peak = max(requests.peak, requests.used)
     request.next = NOTHING
     request.ready = 0
-    request.in_dram = 0
+    request.to_dram, request.from_dram = 0, 0
     return number
 
 

@@ -54,6 +54,8 @@ gpu_t = record_t(
         ("l2", clock_t),
         ("dram", clock_t),
         ("until", "i8"),  # where this stretch of the run ends
+        ("pause", "i8"),  # it has ended early, for the host to take the watch's log
+        ("watch", "i8"),  # host address of the record of a core that is watched (watch_log.py), or 0
         ("jump", "i8"),  # skip cycles in which nothing can happen
         ("counts_loads", "i8"),  # note what each global load does
         ("may_run_ahead", "i8"),  # cores may, in this run

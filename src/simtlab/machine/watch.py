@@ -1,32 +1,26 @@
-"""A core watched cycle by cycle: what its warps, buffers, collectors, units and MSHRs hold after each cycle of a window.
+"""A core watched cycle by cycle: what its warps, buffers, collectors, units, MSHRs and memory requests are after each cycle of a
+window.
 
-The machine is run a cycle at a time meanwhile, and its records are only read: what it counts stays the same.
+The machine notes what changes while it runs (`watch_log.py`); what is seen here is made of that afterwards, when somebody asks.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from simtlab.errors import SimtlabError
-from simtlab.machine.core.state import OpState, Stall, Unit
-from simtlab.program.encode import NO_RECONVERGENCE
+from simtlab.machine.record import new_records
+from simtlab.machine.watch_log import FAR_FUTURE, UNKNOWN, WORDS, close, forget, watch_t
 from simtlab.program.program import Program
 
-# Sets of warp slots of a core, and what their warps wait for; the first that a warp is in counts, as in `core/stall.py`.
-WAITS = {
-    "busy_warp": "wait", "wait": "wait", "short": "short scoreboard", "constant": "constant", "long": "long scoreboard",
-    "resolving": "branch", "membar": "membar", "barrier": "barrier", "draining": "drain",
-}  # fmt: skip
-STAGES = {OpState.COLLECTING: "collect", OpState.EXECUTING: "execute", OpState.IN_LDST: "ldst", OpState.WAITING: "memory"}
-CAUSES = [cause.name.lower() for cause in Stall]
-UNITS = [unit.name.lower() for unit in Unit]
 MOST_CYCLES = 100_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class StackEntry:
     """Lanes that wait at a pc for their turn, and where they meet the others; None: at the end of the function."""
 
@@ -35,23 +29,24 @@ class StackEntry:
     mask: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class WatchedWarp:
     """A warp slot that holds a warp."""
 
     slot: int
     cta: int  # its number in the grid
     warp: int  # in the CTA
-    kernel: int  # of the launches that run together
+    kernel: int  # of the launches of the window
     pc: int  # of the next instruction to issue
     mask: int  # lanes that will take part
     stack: tuple[StackEntry, ...]  # from the top: the current entry first
     buffered: int  # instructions in its instruction buffer
+    fetched: int | None  # the cycle in which they came there; None: one loop has no buffer
     waits: str  # for what; "fetch" if it has no instruction, empty if it could issue
     pending: tuple[int, ...]  # registers whose results are to come: the scoreboard's entries
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class WatchedInstruction:
     """An instruction between issue and write-back."""
 
@@ -66,7 +61,7 @@ class WatchedInstruction:
     outstanding: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class WatchedCollector:
     """A collector unit: the bank of each operand, and which have been read."""
 
@@ -77,7 +72,7 @@ class WatchedCollector:
     read: tuple[bool, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class WatchedCycle:
     """A core after a cycle."""
 
@@ -93,136 +88,133 @@ class WatchedCycle:
     banks_written: tuple[tuple[int, int], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class WatchedRequest:
+    """A memory request of the core, and the cycles in which it went on; None: it had not by the end of the window, or never did."""
+
+    address: int
+    kind: str  # read, write, atomic, instruction, constant, texture, prefetch, write back
+    slot: int | None  # the warp it is of
+    l2: str  # what the L2 had for it: hit, hit reserved, miss; empty if it was not asked, or not yet
+    born: int
+    sent: int | None  # into the network
+    arrived: int | None  # at its L2 slice
+    to_dram: int | None
+    from_dram: int | None  # back at the slice
+    answered: int | None  # left the slice
+    delivered: int | None  # at its core
+    ended: int | None  # the core took the answer; of a write-back, the L2 has it
+
+    def stages(self, end: int) -> Iterator[tuple[str, int, int]]:
+        """Where it was from which cycle to which, up to a last one. With those of all its requests a machine's mean round trip
+        (`run.timing.latency`) is counted; what is `reply_network` there is the network back and the fill."""
+        begins = (
+            ("inject", self.born), ("request network", self.sent), ("L2", self.arrived), ("DRAM", self.to_dram),
+            ("L2", self.from_dram), ("reply network", self.answered), ("fill", self.delivered), ("", self.ended),
+        )  # fmt: skip
+        known = [(stage, cycle) for stage, cycle in begins if cycle is not None]
+        for (stage, cycle), (_, following) in zip(known, [*known[1:], ("", end)], strict=True):
+            if stage and cycle < following:
+                yield stage, cycle, following
+
+
 @dataclass
 class Watch:
-    """A window of core cycles, from `first` up to but not including `last`, in which one core is looked at. With `from_issue` it
-    begins with the first instruction that the core issues from there on, and is as long."""
+    """A window of core cycles, from `first` up to but not including `last`, in which one core is looked at. A machine's first cycle
+    is 1, and a window from 0 on is as long as one from 1 on. With `from_issue` it begins with the first instruction that the core
+    issues from there on, and is as long."""
 
     core: int = 0
     first: int = 0
     last: int = 2000
     from_issue: bool = False
-    cycles: list[WatchedCycle] = field(default_factory=list, repr=False)
-    programs: list[Program] = field(default_factory=list, repr=False)  # of the launches that run together
-    _before: dict[tuple[int, int, int], tuple[WatchedWarp, int]] = field(default_factory=dict, repr=False)
-    _seen: dict[tuple, WatchedWarp] = field(default_factory=dict, repr=False)
+    programs: list[Program] = field(default_factory=list, repr=False)  # of the launches of the window
+    _log: list[np.ndarray] = field(default_factory=list, repr=False)
+    _reached: int = field(default=0, repr=False)  # the last cycle that the machine came to in the window
+    _read: Any = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not 0 <= self.first < self.last:
             raise SimtlabError(f"a window of cycles is from a lower to a higher one, not {self.first}:{self.last}")
         if self.last - self.first > MOST_CYCLES:
             raise SimtlabError(f"a window has at most {MOST_CYCLES:,} cycles, not {self.last - self.first:,}")
+        if self.first == 0:
+            self.first, self.last = 1, self.last + 1
+        self._words = np.zeros(WORDS, np.int64)
+        self._record = new_records(1, watch_t)
+        record = self._record[0]
+        record.core, record.words, record.length = self.core, self._words.ctypes.data, self.last - self.first
+        record.last, record.waiting = FAR_FUTURE if self.from_issue else self.last, self.from_issue
+        record.instructions = UNKNOWN
+        forget(self._plain)
+
+    @property
+    def _plain(self) -> np.ndarray:
+        return np.asarray(self._record)
+
+    @property
+    def cycles(self) -> list[WatchedCycle]:
+        """The cycles of the window that the machine has come to."""
+        return self._seen()[0]
+
+    @property
+    def requests(self) -> list[WatchedRequest]:
+        """The memory requests of the core that were under way in the window, in the order in which they were made."""
+        return self._seen()[1]
+
+    def _seen(self) -> tuple[list[WatchedCycle], list[WatchedRequest]]:
+        from simtlab.machine.watch_reading import read
+
+        if self._read is None:
+            began = not self._record[0].waiting
+            self._read = read(self._log, self.first, min(self.last - 1, self._reached)) if began else ([], [])
+        return self._read
+
+    def launch(self, programs: Sequence[Program]) -> None:
+        """Launches begin, which the window may be in."""
+        if self._record[0].closed:
+            return
+        if not self._log:
+            self.programs.clear()
+        self._record[0].kernels = kernels = _place_of(programs, self.programs)
+        self.programs[kernels:] = [*programs, *self.programs[kernels + len(programs) :]]
+
+    def is_looking(self, cycle: int) -> bool:
+        """Whether the machine must take notes in the cycle after this one: in the window, and in the one before it."""
+        return cycle + 2 >= self.first and not self._record[0].closed
 
     def next_stop(self, cycle: int, end: int) -> int:
-        """How far the machine may run from a cycle on before it is looked at."""
-        if cycle + 1 < self.first:
-            return min(end, self.first - 1)
-        return min(end, cycle + 1) if cycle < self.last or self.from_issue else end
+        """How far the machine may run from a cycle on before this changes."""
+        if self._record[0].closed:
+            return end
+        return end if self.is_looking(cycle) else min(end, self.first - 2)
 
-    def look(self, cores: np.ndarray, cycle: int) -> None:
-        """Note the core as it is after a cycle of the window; from the one before it on, to know what was issued."""
-        if cycle < self.first - 1 or (cycle >= self.last and not self.from_issue):
+    @property
+    def address(self) -> int:
+        """Of its record, for the machine."""
+        return self._record.ctypes.data
+
+    def take(self, cycle: int) -> None:
+        """Take what has been noted up to a cycle."""
+        record = self._record[0]
+        if record.lost:
+            raise SimtlabError(f"{int(record.lost):,} requests of core {self.core} found no room in the log: choose another window")
+        if record.waiting:
             return
-        core = cores[self.core]
-        warps, executed = self._warps(core)
-        now = {(w.slot, w.cta, w.kernel): (w, count) for w, count in zip(warps, executed, strict=True)}
-        issued = [(warp.slot, warp.pc) for key, (warp, count) in self._before.items() if _went_on(warp, count, now.get(key))]
-        self._before = now
-        if self.from_issue and issued:
-            self.first, self.last, self.from_issue = cycle, cycle + self.last - self.first, False
-        if cycle >= self.first and not self.from_issue:
-            self.cycles.append(WatchedCycle(
-                cycle, tuple(CAUSES[cause] for cause in core["cause"][: core["schedulers"]].tolist()), tuple(issued), tuple(warps),
-                tuple(_instructions(core)), tuple(_collectors(core)), tuple(_queued(core["ldst_queue"])),
-                tuple(_missed(core["mshr"])), _banks(core["bank_read"], cycle), _banks(core["bank_written"], cycle),
-            ))  # fmt: skip
+        if self.from_issue:
+            self.from_issue, self.last = False, int(record.last)
+            self.first = self.last - int(record.length)
+        self._log.append(self._words[: record.used].copy())
+        self._reached, self._read = cycle, None
+        forget(self._plain)
 
-    def _warps(self, core: Any) -> tuple[list[WatchedWarp], list[int]]:
-        """The warps of a core, and how many instructions each has executed. One that is as it was before is the same object."""
-        slots = _members(int(core["occupied"]))
-        rows, place = core["slots"], core["ctas"]["warps"]
-        cta, warp = rows["cta"][slots], rows["warp"][slots]
-        of_slot = (rows["kernel"], rows["head"], rows["buffered"])
-        of_warp = (place["pc"], place["reconverge"], place["mask"], place["depth"], place["executed"])
-        columns = [core["ctas"]["number"][cta], warp, *(column[slots] for column in of_slot)]
-        columns += [column[cta, warp] for column in of_warp]
-        pending, waits = rows["pending"][slots], _waits(core)
-        found, executed = [], []
-        for k, (slot, values) in enumerate(zip(slots, zip(*(column.tolist() for column in columns), strict=True), strict=True)):
-            number, w, kernel, head, buffered, pc, meet, mask, depth, count = values
-            stack = place["stack"][cta[k], w, :depth] if depth else None
-            key = (slot, *values[:-1], waits.get(slot, ""), pending[k].tobytes(), b"" if stack is None else stack.tobytes())
-            if key not in self._seen:
-                entries = [(pc, meet, mask), *(() if stack is None else stack[::-1][["pc", "reconverge", "mask"]].tolist())]
-                self._seen[key] = WatchedWarp(
-                    slot, number, w, kernel, head, mask,
-                    tuple(StackEntry(at, None if to == NO_RECONVERGENCE else to, lanes) for at, to, lanes in entries),
-                    buffered, waits.get(slot, ""), tuple(_registers(pending[k])),
-                )  # fmt: skip
-            found.append(self._seen[key])
-            executed.append(count)
-        return found, executed
+    def end(self, requests: np.ndarray, cycle: int) -> None:
+        """The run ends before the window does."""
+        close(self._plain, requests)
+        self.take(cycle)
 
 
-def _waits(core: Any) -> dict[int, str]:
-    """What the warps of a core wait for, by slot; the first set that a warp is in counts."""
-    found: dict[int, str] = {}
-    for name, what in WAITS.items():
-        for slot in _members(int(core[name])):
-            found.setdefault(slot, what)
-    for slot in _members(int(core["occupied"]) & ~int(core["buffered"])):
-        found.setdefault(slot, "fetch")
-    return found
-
-
-def _went_on(warp: WatchedWarp, count: int, now: tuple[WatchedWarp, int] | None) -> bool:
-    """Whether a warp has executed something since: it counts more, or it has issued its last instruction and left at once."""
-    return now[1] > count if now is not None else warp.waits != "drain"
-
-
-def _instructions(core: Any) -> list[WatchedInstruction]:
-    numbers = np.flatnonzero(core["ops"]["state"])
-    ops = core["ops"][numbers][["issued", "slot", "pc", "state", "unit", "accesses", "served", "outstanding"]].tolist()
-    return [
-        WatchedInstruction(number, issued, slot, pc, STAGES[state], UNITS[unit], accesses, served, outstanding)
-        for number, (issued, slot, pc, state, unit, accesses, served, outstanding) in zip(numbers.tolist(), ops, strict=True)
-    ]
-
-
-def _collectors(core: Any) -> list[WatchedCollector]:
-    found = []
-    for unit in core["collector"][core["in_order"][: core["collecting"]]]:
-        op, slot, wanted, count = int(unit["op"]), int(unit["slot"]), int(unit["wanted"]), int(unit["count"])
-        read = tuple(not wanted >> k & 1 for k in range(count))
-        found.append(WatchedCollector(op, slot, int(core["ops"]["pc"][op]), tuple(unit["banks"][:count].tolist()), read))
-    return found
-
-
-def _banks(last_used: Any, cycle: int) -> tuple[tuple[int, int], ...]:
-    return tuple(zip(*(places.tolist() for places in np.nonzero(last_used == cycle)), strict=True))
-
-
-def _queued(queue: Any) -> list[int]:
-    head, count, limit = int(queue["head"]), int(queue["count"]), int(queue["limit"])
-    return [int(queue["items"][(head + k) % limit]) for k in range(count)]
-
-
-def _missed(mshr: Any) -> list[int]:
-    used, entries = int(mshr["used"]), int(mshr["entries"])
-    if used == 0:
-        return []
-    taken = np.ones(entries, bool)
-    taken[mshr["free_entry"][used:entries]] = False
-    return mshr["entry"]["address"][:entries][taken].tolist()
-
-
-def _registers(words: Any) -> list[int]:
-    return [64 * k + bit for k, word in enumerate(words.tolist()) for bit in _members(word)]
-
-
-def _members(mask: int) -> list[int]:
-    found = []
-    while mask:
-        found.append((mask & -mask).bit_length() - 1)
-        mask &= mask - 1
-    return found
+def _place_of(some: Sequence[Program], programs: Sequence[Program]) -> int:
+    """Where some programs stand among others, one after another; after them all if they do not."""
+    places = (k for k in range(len(programs)) if all(a is b for a, b in zip(some, programs[k:], strict=False)))
+    return next(places, len(programs))

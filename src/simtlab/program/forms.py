@@ -124,8 +124,8 @@ def check_kinds(refuse: Refuse, instruction: Lowered, kinds: str, allowed: str) 
 
 
 def check_handle(refuse: Refuse, instruction: Lowered, kind: str, m: Modifiers) -> None:
-    registers = WORD + SCALAR + CONSTANT if m.opcode in OF_MACHINE_CODE else DOUBLE
-    check_kinds(refuse, instruction, kind, registers + IMMEDIATE)
+    allowed = WORD + SCALAR + CONSTANT if m.opcode in OF_MACHINE_CODE else DOUBLE
+    check_kinds(refuse, instruction, kind, allowed + IMMEDIATE)
 
 
 def check_coordinates(refuse: Refuse, instruction: Lowered, kinds: str, geometry: str) -> None:

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 
 from tests.execute.recorded_images import COORDINATES
 
-SHORT = ("h", "unsigned short")
-HOLDS = {"b8": SHORT, "b16": SHORT, "b32": ("r", "unsigned"), "b64": ("l", "unsigned long long")}
+HOLDS = {
+    "b8": ("h", "unsigned short"), "b16": ("h", "unsigned short"), "b32": ("r", "unsigned"), "b64": ("l", "unsigned long long"),
+}  # fmt: skip
 
 
 def joined(*parts: str) -> str:

@@ -81,14 +81,14 @@ def fig1a(found: Sequence[Result]) -> Chart:
     """Accuracy is the share of demands that a warp before them had correctly predicted."""
     right = {
         "accuracy": by_distance(found, "right", "demands"),
-        "foretold from the same CTA": by_distance(found, "right_in_cta", "demands"),
-        "foretold from another CTA": by_distance(found, "right", "demands", less="right_in_cta"),
+        "predicted from the same CTA": by_distance(found, "right_in_cta", "demands"),
+        "predicted from another CTA": by_distance(found, "right", "demands", less="right_in_cta"),
     }
     return Chart(DISTANCES, right, "share of demands", kind="lines", group_label="warp distance")
 
 
 def fig1b(found: Sequence[Result]) -> Chart:
-    gaps = {"all rightly foretold": by_distance(found, "gap_cycles", "right")}
+    gaps = {"all correctly predicted": by_distance(found, "gap_cycles", "right")}
     return Chart(DISTANCES, gaps, "core cycles from base to target", kind="lines", group_label="warp distance", form=",.0f")
 
 

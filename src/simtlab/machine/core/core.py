@@ -29,6 +29,7 @@ from simtlab.machine.fifo import front, pop
 from simtlab.machine.memory.constant_cache import fill_constant
 from simtlab.machine.memory.l1 import NOBODY, NONE, fill_line, release, take_waiter, token_of
 from simtlab.machine.request import Kind, end
+from simtlab.machine.watch_log import note_end
 
 INSTRUCTION, CONSTANT, TEXTURE = int(Kind.INSTRUCTION), int(Kind.CONSTANT), int(Kind.TEXTURE)
 READ, WRITE, ATOMIC, PREFETCH = int(Kind.READ), int(Kind.WRITE), int(Kind.ATOMIC), int(Kind.PREFETCH)
@@ -178,6 +179,8 @@ def take_answer(gpu, core, requests):
             if request.kind == ATOMIC:
                 acknowledge(gpu, core, request.warp)
         count_trip(core, request, gpu.cycle)
+    if gpu.watch != 0:
+        note_end(gpu, request)
     end(requests, number)
 
 
@@ -227,6 +230,7 @@ def count_trip(core, request, cycle):
     core.round_trip_cycles += cycle - request.born
     core.trip_inject += request.sent - request.born
     core.trip_request += request.arrived - request.sent
-    core.trip_l2 += request.answered - request.arrived - request.in_dram
-    core.trip_dram += request.in_dram
+    in_dram = request.from_dram - request.to_dram
+    core.trip_l2 += request.answered - request.arrived - in_dram
+    core.trip_dram += in_dram
     core.trip_reply += cycle - request.answered

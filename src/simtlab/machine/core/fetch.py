@@ -74,6 +74,7 @@ def decode(gpu, core, w, address):
     core.l1i_hits += core.detail > 1  # one loop: every instruction reads the cache when it is issued
     left_in_line = (line_bytes - (address & (line_bytes - 1))) // INSTRUCTION_BYTES
     width = left_in_line if core.detail == 1 else core.decode_width  # one loop has no buffer to fill
+    slot.fetched = gpu.cycle
     slot.buffered = min(width, left_in_line, gpu.kernel[slot.kernel].instructions - slot.head)
     look_at_head(core, w)
 

@@ -167,6 +167,7 @@ slot_t = record_t(
         ("code_base", "i8"),  # where its kernel's instructions lie in the machine's memory
         ("head", "i8"),  # pc of the instruction buffer's first entry
         ("buffered", "i8"),
+        ("fetched", "i8"),  # when they came into the buffer, all at once
         ("asked_line", "i8"),  # the line of the instruction cache that it asked for and has not read yet, or NO_WAY
         ("unit", "i8"),  # that the head was last seen to want: the only set of `unit_of_head` the warp can be in
         ("in_flight", "i8"),  # instructions issued and not finished

@@ -34,6 +34,7 @@ from simtlab.machine.memory.dram import next_event as next_in_dram
 from simtlab.machine.memory.dram import offer
 from simtlab.machine.memory.l1 import sector_bit
 from simtlab.machine.request import Kind, L2Answer, create, end
+from simtlab.machine.watch_log import note_end
 
 WRITE, WRITE_BACK, ATOMIC = int(Kind.WRITE), int(Kind.WRITE_BACK), int(Kind.ATOMIC)
 HIT, HIT_RESERVED, MISS = (int(answer) for answer in L2Answer)
@@ -134,7 +135,7 @@ def take_data(gpu, slice, requests):
     """Sectors have come from DRAM: fill them, and answer one of those who wait for it each cycle."""
     if slice.filling == NOT_FILLING:
         request = requests.entry[pop(slice.fills)]
-        request.in_dram += gpu.cycle
+        request.from_dram = gpu.cycle
         slice.filling = request.entry
         way = slice.mshr.entry[slice.filling].way
         if way != NO_WAY:
@@ -254,7 +255,7 @@ def read(gpu, slice, requests, number):
     slice.atomics += request.kind == ATOMIC
     request.bytes = max(request.bytes, cache.sector_bytes)
     request.ready = gpu.l2.cycle + gpu.dram_latency
-    request.in_dram = -gpu.cycle
+    request.to_dram = gpu.cycle
     push(slice.to_dram, number)
     return NONE
 
@@ -281,6 +282,8 @@ def write(gpu, slice, requests, number):
     write_words(cache, way, request.address, request.words, True)
     touch(cache, way)
     if request.kind == WRITE_BACK:
+        if gpu.watch != 0:
+            note_end(gpu, request)
         end(requests, number)
     else:
         answer(gpu, slice, requests, number)

@@ -44,10 +44,10 @@ def fetch(g: Given) -> None:
 
 def geometry_of(g: Given) -> tuple[str, int]:
     """The operands that come last: a geometry, and a mask of the results that are wanted."""
-    last, mask = g.left.pop(), 0xF
-    name = last
-    if isinstance(last, sass.Number):
-        name, mask = g.left.pop(), last.value
+    mask = g.left[-1].value if isinstance(g.left[-1], sass.Number) else 0xF
+    if isinstance(g.left[-1], sass.Number):
+        g.left.pop()
+    name = g.left.pop()
     if not isinstance(name, sass.Name) or name.text not in GEOMETRIES or not 0 < mask <= 0xF:
         raise g.unknown("no geometry that simtlab knows")
     return GEOMETRIES[name.text], mask
