@@ -178,6 +178,9 @@ def write_lane(lanes: Lanes, k: int, walk: Walk, value: ir.Value, type: str) -> 
     kind = lanes.shape.kinds[k]
     if kind == SINK:
         return
+    if kind == SCALAR:
+        lanes.write_scalar(k, value, type)
+        return
     if kind == PAIR:
         low, high = pair_places(lanes, k, walk)
         lanes.b.store(lanes.b.trunc(value, I32), low)
