@@ -5,12 +5,14 @@ import pytest
 
 import simtlab as sl
 from tests.execute.recorded_images import surfaces, textures
+from tests.execute.test_textures import TEXREF
 from tests.program.sass.images import fetch_kernels, joined, surface_kernels
 
 ISAS = ("sm_75", "sm_90", "sm_120")
 STEP = 9  # of the everyday tests
 SOME = [pytest.param(isa, STEP if isa != "sm_90" else 1) for isa in ISAS]
 EVERY = [pytest.param(isa, 1, marks=pytest.mark.slow) for isa in ISAS if isa != "sm_90"]
+EVERY += [pytest.param(isa, 4, marks=pytest.mark.slow) for isa in ("sm_80", "sm_86", "sm_89", "sm_100")]
 
 
 def fetched(gpu, module, case):
@@ -168,6 +170,15 @@ def test_a_handle_may_come_from_memory_or_from_within_a_parameter(gpu, kernels):
     images["n"], images["image"] = 3, handles
     kernels["in_struct"](1, 32, [images, out])
     np.testing.assert_array_equal(out.numpy()[:2], texels[2:])
+
+
+def test_a_texture_reference_stands_for_what_it_is_bound_to(gpu):
+    module, out = gpu.load(TEXREF.replace("sm_80", "sm_75")), gpu.zeros((6, 2))
+    image = np.arange(24, dtype=np.float32).reshape(2, 6, 2)
+    for texels in (image, image + 1):
+        module.bind("image", gpu.texture(texels, channels=2))
+        module["old_style"](1, 6, [out])
+        np.testing.assert_array_equal(out.numpy(), texels[1])
 
 
 def test_lanes_may_have_different_surfaces(gpu, kernels):
