@@ -5,12 +5,14 @@ import pytest
 
 import simtlab as sl
 from tests.execute.recorded_images import surfaces, textures
+from tests.execute.test_textures import TEXREF
 from tests.program.sass.images import fetch_kernels, joined, surface_kernels
 
 ISAS = ("sm_75", "sm_90", "sm_120")
 STEP = 9  # of the everyday tests
 SOME = [pytest.param(isa, STEP if isa != "sm_90" else 1) for isa in ISAS]
 EVERY = [pytest.param(isa, 1, marks=pytest.mark.slow) for isa in ISAS if isa != "sm_90"]
+EVERY += [pytest.param(isa, 4, marks=pytest.mark.slow) for isa in ("sm_80", "sm_86", "sm_89", "sm_100")]
 
 
 def fetched(gpu, module, case):
@@ -170,6 +172,15 @@ def test_a_handle_may_come_from_memory_or_from_within_a_parameter(gpu, kernels):
     np.testing.assert_array_equal(out.numpy()[:2], texels[2:])
 
 
+def test_a_texture_reference_stands_for_what_it_is_bound_to(gpu):
+    module, out = gpu.load(TEXREF.replace("sm_80", "sm_75")), gpu.zeros((6, 2))
+    image = np.arange(24, dtype=np.float32).reshape(2, 6, 2)
+    for texels in (image, image + 1):
+        module.bind("image", gpu.texture(texels, channels=2))
+        module["old_style"](1, 6, [out])
+        np.testing.assert_array_equal(out.numpy(), texels[1])
+
+
 def test_lanes_may_have_different_surfaces(gpu, kernels):
     texels = np.random.default_rng(10).integers(0, 1000, (8, 2, 32), np.int32)
     surfaces = [gpu.surface(image) for image in texels]
@@ -205,7 +216,8 @@ def test_linear_memory_takes_whole_indices_only(gpu, kernels):
 @pytest.mark.parametrize(("x", "y"), [(32, 0), (-4, 0), (0, 2), (0, -1)])
 def test_a_surface_access_outside_is_a_fault_that_says_where(gpu, kernels, x, y):
     surface = gpu.surface(np.zeros((2, 8), np.float32))
-    with pytest.raises(sl.DeviceFault, match=rf"4 bytes at x = {x}, y = {y} \(x in bytes\) .* in kernel 'poke', .* at 'SUST\.D\.BA\.2D"):
+    where = rf"4 bytes at x = {x}, y = {y} \(x in bytes\) .* in kernel 'poke', .* at 'SUST\.D\.BA\.2D"
+    with pytest.raises(sl.DeviceFault, match=where):
         kernels["poke"](1, 1, [surface, x, y])
     assert not surface.numpy().any()
 

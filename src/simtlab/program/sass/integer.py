@@ -108,10 +108,11 @@ def select(g: Given) -> None:
 
 @lowers("IMNMX", "UIMNMX", "VIMNMX", "UVIMNMX")
 def bound(g: Given) -> None:
-    operands = g.assign("u32 = u32 u32")
-    while g.next_is_predicate and len(g.left) > 1:  # where the lesser came from: nobody asks for it
-        if g.take() != sass.Register("P", None):
+    target = g.destination("u32")
+    while g.next_is_predicate:  # sm_100: where the lesser came from; nobody asks for it
+        if g.destination("P") is not NOTHING:
             raise g.unknown("a predicate that it writes is not known")
+    operands = [target, *g.assign("= u32 u32")]
     g.emit(Action.COMPUTE, f"VIMNMX.{'U32' if g.has('U32') else 'S32'}", [*operands, g.source("P")])
 
 
