@@ -57,7 +57,8 @@ class Gpu:
     A timed launch stops with `CycleLimit` after `max_cycles` (without: it goes on), and with `Deadlock` when for `stuck_cycles`
     (2,000,000) nothing has come any further. With `check_policies` simtlab's own policies are checked as those from other files
     always are: indices, loops, writes to the machine.
-    `isa` is what it executes: "ptx", or the machine code of an architecture, such as "sm_90".
+    `isa` is what it executes: "ptx", or the machine code of an architecture, such as "sm_90"; if left out, what the machine's
+    key `core.isa` says, or PTX.
     With `memory_in_file` device memory is a file, `gpu.memory.file`, that other processes can map.
     """
 
@@ -75,7 +76,7 @@ class Gpu:
         stuck_cycles: int | None = None,
         check_policies: bool = False,
         memory_in_file: bool = False,
-        isa: str = "ptx",
+        isa: str | None = None,
         **policies: Any,
     ):
         self.machine = None
@@ -106,7 +107,7 @@ class Gpu:
         self.paces = Paces()
         self.prints = True  # whether what kernels print goes to stdout, and not only to the launch's `printed`
         self.push_order = read_push_order(push_order)
-        self.isa = read_isa(isa)
+        self.isa = read_isa(isa or (self.machine.config.core.isa if self.machine else "ptx"))
         self._streams = 0
         self.waiting: list[Waiting] = []  # launches in streams that have not run yet
 

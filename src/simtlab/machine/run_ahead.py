@@ -18,7 +18,7 @@ from simtlab.program.action import Action
 SPENT = int(Outcome.SPENT)
 LDST, TEX = int(Unit.LDST), int(Unit.TEX)
 MOST_CYCLES = 64
-CALLS_HOST = [int(Action.SERVICE), int(Action.TRAP)]
+CALLS_HOST = [int(Action.SERVICE), int(Action.TRAP), int(Action.LIBRARY_CALL)]
 
 
 def is_allowed(gpu: Any, dual_issue: bool) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from simtlab.program.action import Action, Service, Space
 from simtlab.program.lower import Lowered
 
-ORDERED = {"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"}
+ORDERED = {"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio", "STRONG"}
 
 
 def may_communicate(instructions: Sequence[Lowered]) -> bool:
@@ -18,6 +18,8 @@ def may_communicate(instructions: Sequence[Lowered]) -> bool:
         if plain and not private and ORDERED & set(instruction.origin.modifiers):
             return True
         if instruction.action == Action.SERVICE and instruction.values[0] in (Service.MALLOC, Service.FREE):
+            return True
+        if instruction.action == Action.LIBRARY_CALL:  # whatever it calls
             return True
     return False
 

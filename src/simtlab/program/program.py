@@ -20,6 +20,7 @@ from simtlab.program.lower import Lowered, Symbols
 from simtlab.program.reach import reachable, shared_variables
 from simtlab.program.register_limit import register_limit
 from simtlab.program.sass.constants import ConstantBanks
+from simtlab.program.sass.load_classes import classify_machine_code
 
 FUNCTION_BASE = 0x0300_0000_0000  # a function's address: this plus 16 times its number in the module
 FUNCTION_STEP = 16
@@ -117,6 +118,8 @@ class Program:
     @cached_property
     def loads(self) -> list[Load]:
         """The global loads: deterministic or not, and why."""
+        if self.is_machine_code:
+            return classify_machine_code(self.functions[self.name])
         return classify(self.functions, self.module)
 
     @cached_property

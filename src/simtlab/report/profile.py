@@ -203,7 +203,12 @@ def _sums(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {name: sum(part.get(name, 0) for part in parts) for name in dict.fromkeys(name for part in parts for name in part)}
 
 
-LOADING = {"ld", "ldu", "atom", "tex", "tld4", "suld"}
+LOADING = {"ld", "ldu", "atom", "tex", "tld4", "suld", "LDG", "LD", "LDS", "LDL", "ATOMG", "ATOM", "ATOMS", "TEX", "TLD", "SULD"}
+OF_MACHINE_CODE = {
+    "LDG": "global", "STG": "global", "ATOMG": "global", "REDG": "global", "LD": "generic", "ST": "generic", "ATOM": "generic",
+    "RED": "generic", "LDS": "shared", "STS": "shared", "ATOMS": "shared", "LDL": "local", "STL": "local", "TEX": "texture",
+    "TLD": "texture", "SULD": "surface", "SUST": "surface",
+}  # fmt: skip
 OF_MEMORY = {"tex": "texture", "tld4": "texture", "suld": "surface", "sust": "surface", "sured": "surface"}
 
 
@@ -211,6 +216,8 @@ def memory_of(opcode: str, modifiers: Sequence[str]) -> str:
     """Which memory an instruction touches; empty for none, and for parameters, which are constants of the launch."""
     if opcode in OF_MEMORY:
         return OF_MEMORY[opcode]
+    if opcode in OF_MACHINE_CODE:
+        return OF_MACHINE_CODE[opcode]
     if opcode not in ("ld", "ldu", "st", "atom", "red"):
         return ""
     named = [SPACES[word.split("::")[0]] for word in modifiers if word.split("::")[0] in SPACES]

@@ -15,6 +15,7 @@ from simtlab.machine.limits import (
     MAX_WARPS,
 )
 
+ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")  # whose machine code can be executed
 PHYSICAL_UNITS = ("sp", "int", "dp", "sfu", "tensor")
 
 
@@ -53,6 +54,7 @@ class Core:
     sub_cores: int = count(
         "sub-cores", "parts of a core, each with its own schedulers, registers and units", high=MAX_SUB_CORES, default=1
     )
+    isa: str = choice("what the cores execute: PTX, or the machine code of an architecture", "ptx", *ARCHITECTURES, default="ptx")
 
 
 @dataclass(frozen=True, kw_only=True)

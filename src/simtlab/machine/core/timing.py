@@ -7,6 +7,17 @@ from typing import Any
 import numpy as np
 
 from simtlab.compiled import reader_of
+from simtlab.isa.shape import (
+    ADDRESS,
+    ADDRESS_64,
+    DOUBLE,
+    NOT_PREDICATE,
+    PAIR,
+    PREDICATE,
+    SCALAR,
+    SCALAR_64,
+    UNIFORM_PREDICATE,
+)
 from simtlab.machine.core.state import (
     FIRST_PREDICATE,
     LANE_CLASSES,
@@ -74,8 +85,12 @@ SPACES = {
 CONTROL_ACTIONS = (
     Action.BRANCH, Action.EXIT, Action.BARRIER, Action.CALL, Action.RETURN, Action.INDIRECT_BRANCH,
     Action.INDIRECT_CALL, Action.NOTHING, Action.FENCE, Action.TRAP, Action.SERVICE, Action.WARP_BARRIER,
+    *(action for action in Action if action >= Action.SPLIT),
 )  # fmt: skip
-TRANSFERS = (Action.BRANCH, Action.CALL, Action.RETURN, Action.INDIRECT_BRANCH, Action.INDIRECT_CALL)
+TRANSFERS = (
+    Action.BRANCH, Action.CALL, Action.RETURN, Action.INDIRECT_BRANCH, Action.INDIRECT_CALL, Action.SPLIT, Action.JUMP,
+    Action.LIBRARY_CALL,
+)  # fmt: skip
 SPECIAL = frozenset(("rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh"))
 BY_OPCODE = {
     **dict.fromkeys(("and", "or", "xor", "not", "cnot", "lop3"), "logic"),
@@ -84,7 +99,16 @@ BY_OPCODE = {
     **dict.fromkeys(("shl", "shr", "shf", "bfe", "bfi", "prmt", "brev", "popc", "clz", "bfind", "bmsk", "fns", "szext"), "shift"),
     **dict.fromkeys(("vote", "match", "activemask", "redux", "elect"), "vote"),
     "shfl": "shuffle", "cvt": "convert",
+    # Machine code, where it has rows of its own.
+    **dict.fromkeys(("LOP3", "PLOP3"), "logic"),
+    **dict.fromkeys(("LDC", "R2UR", "R2P", "P2R"), "move"),
+    **dict.fromkeys(("ISETP", "FSETP", "DSETP", "HSETP2", "FSET", "HSET2", "FCHK"), "compare"),
+    **dict.fromkeys(("SHF", "SGXT"), "shift"),
+    **dict.fromkeys(("IADD3", "LEA"), "int_add"), **dict.fromkeys(("VIMNMX", "VIMNMX3", "VIADDMNMX"), "int_max"),
+    "IMAD": "int_mad", "VOTE": "vote", "MUFU": "sfu",
 }  # fmt: skip
+UNIFORM_KINDS = (SCALAR, SCALAR_64, ADDRESS, ADDRESS_64, UNIFORM_PREDICATE)
+FIRST_UNIFORM, N_UNIFORM = FIRST_PREDICATE + 8, N_REGISTERS - FIRST_PREDICATE - 8  # scoreboard entries behind the predicates'
 MULTIPLY_ADD = frozenset(("mad", "fma", "mad24", "madc", "dp4a", "dp2a", "sad"))
 
 
@@ -93,6 +117,8 @@ def operation_class(spelling: str) -> str:
     opcode, *parts = spelling.split(".")
     if opcode in BY_OPCODE:
         return BY_OPCODE[opcode]
+    if opcode.isupper():
+        return of_machine_code(opcode)
     kind = next((part for part in reversed(parts) if re.fullmatch(r"[usbf]\d+(x2)?|bf16(x2)?|pred", part)), "b32")
     if kind in ("f16", "f16x2", "bf16", "bf16x2"):
         return "sfu" if opcode in SPECIAL else "half"
@@ -106,6 +132,17 @@ def operation_class(spelling: str) -> str:
     if opcode.startswith("mul"):
         return f"{prefix}_mul"
     return f"{prefix}_max" if opcode in ("min", "max") else f"{prefix}_add"
+
+
+def of_machine_code(opcode: str) -> str:
+    """The class of a row that only machine code has, by its first letter: F2F converts, DADD is double precision."""
+    if re.match(r"[FI]2|FRND", opcode):
+        return "convert"
+    prefix = {"F": "sp", "D": "dp", "H": "half"}.get(opcode.lstrip("U")[:1], "int")
+    if prefix == "half":
+        return prefix
+    kind = "mad" if "FMA" in opcode else "mul" if "MUL" in opcode else "max" if "MNMX" in opcode else "add"
+    return f"{prefix}_{kind}"
 
 
 def timing_table(program: Program, units: Any, warp_passes: int) -> np.ndarray:
@@ -174,11 +211,13 @@ def _fill_registers(row: np.void, instruction: Lowered, place: list[int], base: 
         if operand.register == NO_REGISTER:
             continue
         first = place[operand.register]
-        if operand.kind in ("p", "n"):
+        if operand.kind in (PREDICATE, NOT_PREDICATE):
             numbers = [FIRST_PREDICATE + first % (N_REGISTERS - FIRST_PREDICATE)]
+        elif operand.kind in UNIFORM_KINDS:
+            numbers = [FIRST_UNIFORM + first % N_UNIFORM]
         else:
             numbers = [(base + first) % FIRST_PREDICATE]
-            if operand.kind == "d":
+            if operand.kind in (DOUBLE, PAIR):
                 numbers.append((base + first + 1) % FIRST_PREDICATE)
         target = writes if operand.written else reads
         target += [number for number in numbers if number not in target]
