@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from simtlab.frontend.sass.elf import BadCubin, Elf, Relocation, Section, Symbol
+from simtlab.frontend.sass.lines import LineTable, lines_of
 
 INSTRUCTION_BYTES = 16
 # Attributes of .nv.info (EIATTR_…) as `cuobjdump -elf` names them.
@@ -158,6 +159,10 @@ class Cubin:
                 if number.isdigit() and owner in ("", name):
                     found[int(number)] = section.bytes
         return found
+
+    @cached_property
+    def lines(self) -> LineTable:
+        return lines_of(self.elf)
 
     @cached_property
     def variables(self) -> dict[str, GlobalVariable]:

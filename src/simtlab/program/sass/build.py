@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -60,7 +61,14 @@ def build_sass_program(cubin: Cubin, tree: ast.Module, kernel: str, addresses: M
     banks = banks_of(cubin, image, addresses, SERVICE_ADDRESSES)
     listing = "\n".join(f"{i.text};" for i in instructions)
     module = replace(tree, text=listing, source_name=f"{tree.source_name}, {cubin.architecture}")
-    lowered = lowered_of(instructions, module, banks, {one.name: one.start for one in image.functions}, addresses)
+    sections = {one.section: one.name for one in reversed(image.functions)}
+
+    def source_of(i: SassInstruction) -> ast.SourceLine | None:
+        found = cubin.lines.at(sections.get(i.section, kernel), i.address - i.section)
+        return replace(found, file=found.file.removeprefix(os.path.join(os.getcwd(), ""))) if found else None
+
+    functions = {one.name: one.start for one in image.functions}
+    lowered = lowered_of(instructions, source_of, banks, functions, addresses)
     labels = {flow.label(i.address): k for k, i in enumerate(instructions)}
     lowering = SassLowering(module, lowered, labels, Frame({}, 0))
     graph = ControlFlowGraph([_flow(one, labels) for one in lowered])
@@ -84,7 +92,7 @@ def build_sass_program(cubin: Cubin, tree: ast.Module, kernel: str, addresses: M
 
 def lowered_of(
     instructions: list[SassInstruction],
-    module: ast.Module,
+    source_of: Callable[[SassInstruction], ast.SourceLine | None],
     banks: ConstantBanks,
     functions: dict[str, int],
     addresses: Mapping[str, int],
@@ -92,7 +100,7 @@ def lowered_of(
     """Every instruction lowered; UnknownSass, with the first few, if simtlab does not execute some."""
     found, unknown = [], []
     for k, i in enumerate(instructions):
-        origin = ast.Instruction(i.opcode, i.parts, (), None, ast.Position(k + 1, 1), None)
+        origin = ast.Instruction(i.opcode, i.parts, (), None, ast.Position(k + 1, 1), source_of(i))
         results = [flow.result_of(one) for one in instructions[k + 1 : k + 4] if one.opcode == "B2R"]
         given = Given(i, origin, banks.starts, banks.sizes, functions, addresses, results[0] if results else NOTHING)
         try:

@@ -11,7 +11,9 @@ NOWHERE = ast.Position(1, 1)
 
 def tree_of(cubin: Cubin, ptx: ast.Module | None, source_name: str) -> ast.Module:
     """The kernels with their parameters, the variables with their bytes."""
-    functions = {name: _function(cubin, name, ptx) for name in cubin.kernels}
+    order = list(ptx.functions) if ptx else []  # as the source has them
+    names = sorted(cubin.kernels, key=lambda name: order.index(name) if name in order else len(order))
+    functions = {name: _function(cubin, name, ptx) for name in names}
     variables = {name: _variable(cubin, variable, ptx) for name, variable in cubin.variables.items()}
     for name, known in _texture_references(ptx).items():
         variables.setdefault(name, known)
