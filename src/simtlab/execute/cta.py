@@ -276,6 +276,8 @@ def fingerprint(warp):
     for b in range(N_CONVERGENCE):
         for lane in range(32):
             state = mix(state, np.uint64(warp.convergence[b, lane]))
+    for lane in range(32):
+        state = mix(state, np.uint64(warp.comes_back[lane]))
     for address in range(warp.call[0].window, warp.registers_end, 8):
         state = mix(state, np.uint64(load_i64(address)))
     return state

@@ -18,13 +18,14 @@ from simtlab.program.action import SERVICE_BASE, SERVICE_STEP, Action, Condition
 
 SPLIT, JUMP, MEET, CONVERGE, LEAVE, YIELD, WARP_SYNC = (int(Action(k)) for k in range(19, 26))
 SAVE_BARRIER, RESTORE_BARRIER, END, CTA_BARRIER, LIBRARY_CALL = (int(Action(k)) for k in range(26, 31))
+COLLECTIVE, END_COLLECTIVE = int(Action.COLLECTIVE), int(Action.END_COLLECTIVE)
 NO_CONDITION, PREDICATE, NOT_PREDICATE, DIVERGED, CONVERGED, NEVER, ANY = (int(c) for c in Condition)
 ALL, REGISTER, UNIFORM = int(Members.ALL), int(Members.REGISTER), int(Members.UNIFORM)
 DONE = int(WarpStatus.DONE)
 OUT_SPENT, OUT_DONE, OUT_FAULT = int(Outcome.SPENT), int(Outcome.DONE), int(Outcome.FAULT)
 OUT_BARRIER, OUT_SERVICE = int(Outcome.BARRIER), int(Outcome.SERVICE)
 BAD_BRANCH, NEVER_MET = int(FaultCode.BAD_BRANCH), int(FaultCode.NEVER_MET)
-READY, AT_CTA_BARRIER, AT_WARP_SYNC, YIELDED = -2, -3, -4, -5  # what a split waits for, if not a barrier Bn
+READY, AT_CTA_BARRIER, AT_WARP_SYNC, YIELDED, AT_COLLECTIVE = -2, -3, -4, -5, -6  # what a split waits for, if not a barrier Bn
 PATIENCE = 32  # YIELDs of a split before nobody waits for it
 INSTRUCTION_BYTES = 16
 SERVICES_END = SERVICE_BASE + SERVICE_STEP * len(Service)
@@ -67,7 +68,7 @@ def may_go_on(warp, k):
     if why == AT_CTA_BARRIER or why == YIELDED:
         return False
     here = waiting_for(warp, why, entry.calls)
-    if why == AT_WARP_SYNC:
+    if why == AT_WARP_SYNC or why == AT_COLLECTIVE:
         return (np.uint32(entry.calls) & warp.live & ~here) == 0
     return (met_by(warp, why, entry.mask) & warp.live & ~here & ~waiting_for(warp, YIELDED, 0)) == 0
 
@@ -101,7 +102,7 @@ def take_turn(warp, k):
         while d < warp.depth:
             other = warp.stack[d]
             if other.reconverge == why and other.calls == members and other.mask & together:
-                if other.pc == pc:
+                if other.pc == pc or why == AT_COLLECTIVE:
                     mask = np.uint32(mask | other.mask)
                     unpark(warp, d)
                     continue
@@ -196,11 +197,11 @@ def steer_splits(launch, worker, cta, warp, ins, pc, mask):
 @compiled
 def steer_rarely(launch, worker, cta, warp, ins, pc, mask):
     action = ins.action
-    if action == JUMP or action == LIBRARY_CALL:
+    if action == JUMP or action == LIBRARY_CALL or action == END_COLLECTIVE:
         return jump(launch, worker, warp, ins, pc, mask)
     if action == CTA_BARRIER:
         return meet_cta(worker, warp, ins, pc, mask)
-    if action == WARP_SYNC:
+    if action == WARP_SYNC or action == COLLECTIVE:
         return meet_warp(worker, warp, ins, pc, mask)
     if action == YIELD:
         warp.pc = pc + 1
@@ -319,7 +320,8 @@ def meet_cta(worker, warp, ins, pc, mask):
 
 @compiled
 def meet_warp(worker, warp, ins, pc, mask):
-    """WARPSYNC: go on when all lanes of a mask that have not ended are here."""
+    """WARPSYNC: go on when all lanes of a mask that have not ended are here. With .COLLECTIVE they may be at others like it: the
+    compiler gives them the same registers, and one of them is executed for all."""
     members = np.uint32(0xFFFFFFFF)
     if ins.detail == REGISTER:
         members = load_u32(warp.window + ins.operands[0] + 4 * lowest_lane(mask))
@@ -328,10 +330,14 @@ def meet_warp(worker, warp, ins, pc, mask):
     elif ins.detail != ALL:
         members = np.uint32(ins.operands[0])
     part(warp, pc, mask)
+    if ins.action == COLLECTIVE:
+        for lane in range(32):
+            if (mask >> np.uint32(lane)) & np.uint32(1):
+                warp.comes_back[lane] = ins.target
     if (members & warp.live & ~mask) == 0:
         warp.pc = pc + 1
         return OUT_SPENT
-    park(warp, pc + 1, mask, AT_WARP_SYNC, members)
+    park(warp, pc + 1, mask, AT_COLLECTIVE if ins.action == COLLECTIVE else AT_WARP_SYNC, members)
     return next_split(worker, warp, pc)
 
 
@@ -366,6 +372,8 @@ def jump(launch, worker, warp, ins, pc, mask):
 @compiled
 def jump_address(warp, ins, lane):
     """Where a lane is sent, in bytes from the program's start."""
+    if ins.action == END_COLLECTIVE:
+        return np.int64(warp.comes_back[lane]) * INSTRUCTION_BYTES if warp.comes_back[lane] > 0 else np.int64(-1)
     if ins.detail == UNIFORM:
         return np.int64(load_u32(warp.window + ins.operands[0])) + ins.operands[1]
     place = warp.window + ins.operands[0] + 4 * lane

@@ -102,6 +102,7 @@ warp_t = np.dtype(
         ("stack", stack_entry_t, (MAX_STACK,)),
         ("call", call_t, (MAX_CALLS,)),
         ("convergence", "u4", (N_CONVERGENCE, 32)),  # for each convergence barrier and lane, the lanes that it meets there
+        ("comes_back", "i4", (32,)),  # where each lane goes at ENDCOLLECTIVE; 0 of those that have come to no COLLECTIVE
     ],
     align=True,
 )

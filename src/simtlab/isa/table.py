@@ -142,5 +142,14 @@ def find(spelling: str) -> Operation | None:
 
 
 def rows() -> list[Operation]:
-    """The whole table, in order of declaration."""
+    """The rows of PTX, in order of declaration."""
+    return [row for row in _all_rows() if not row.opcode.isupper()]
+
+
+def rows_of_machine_code() -> list[Operation]:
+    """The rows that only machine code has."""
+    return [row for row in _all_rows() if row.opcode.isupper()]
+
+
+def _all_rows() -> list[Operation]:
     return [row for group in _operations.values() for _, row in group]

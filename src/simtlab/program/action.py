@@ -36,6 +36,8 @@ class Action(IntEnum):
     END = 28  # EXIT
     CTA_BARRIER = 29  # BAR: lanes that have parted arrive one after the other
     LIBRARY_CALL = 30  # CALL.ABS: what the host provides, or a function by its address
+    COLLECTIVE = 31  # WARPSYNC.COLLECTIVE: lanes execute what follows together, wherever each has come from
+    END_COLLECTIVE = 32  # … and each goes where its WARPSYNC said
 
 
 class Space(IntEnum):

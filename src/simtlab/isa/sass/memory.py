@@ -4,7 +4,7 @@ from llvmlite import ir
 
 from simtlab.isa.access import Access, memory_type, read_lane, write_lane
 from simtlab.isa.lanes import I32, I64, Lanes
-from simtlab.isa.shape import ADDRESS, ADDRESS_64, SCALAR, SINK, WORD
+from simtlab.isa.shape import ADDRESS, ADDRESS_64, PREDICATE, SCALAR, SINK, WORD
 from simtlab.isa.table import Modifiers, operation
 from simtlab.isa.walk import each_lane, mark_nothing
 
@@ -36,9 +36,10 @@ def load_indexed_constant(lanes: Lanes, m: Modifiers) -> None:
 
 
 @operation("CAST.{b32,b64}", "T = M T T", raw=True, action="atomic")
+@operation("CAST.P.{b32,b64}", "P = M T T", raw=True, action="atomic")
 def compare_swap_tell(lanes: Lanes, m: Modifiers) -> ir.Value:
     """Compare and swap; 1 where it swapped, else 0."""
-    b, type = lanes.b, memory_type(m.type)
+    b, type, swapped = lanes.b, memory_type(m.type), mark_nothing(lanes)
     access = Access(lanes, 1, type.width // 8)
     failed = mark_nothing(lanes)
     changes = b.gep(b.bitcast(lanes.context, I64.as_pointer()), [I32(CHANGES_FIELD)])
@@ -53,7 +54,12 @@ def compare_swap_tell(lanes: Lanes, m: Modifiers) -> ir.Value:
                 same = b.icmp_unsigned("==", old, expected)
                 b.store(b.select(same, new, old), place)
                 b.store(b.add(b.load(changes), b.zext(same, I64)), changes)
-                write_lane(lanes, 0, walk, b.zext(same, type), m.type)
+                if lanes.shape.kinds[0] == PREDICATE:
+                    b.store(b.or_(b.load(swapped), b.select(same, walk.bit, I32(0))), swapped)
+                else:
+                    write_lane(lanes, 0, walk, b.zext(same, type), m.type)
             with outside:
                 walk.mark(lanes)
+    if lanes.shape.kinds[0] == PREDICATE:
+        lanes.write_mask(0, b.load(swapped))
     return b.load(failed)

@@ -68,7 +68,7 @@ def build_sass_program(cubin: Cubin, tree: ast.Module, kernel: str, addresses: M
         return replace(found, file=found.file.removeprefix(os.path.join(os.getcwd(), ""))) if found else None
 
     functions = {one.name: one.start for one in image.functions}
-    lowered = lowered_of(instructions, source_of, banks, functions, addresses)
+    lowered = lowered_of(instructions, kernel, source_of, banks, functions, addresses)
     labels = {flow.label(i.address): k for k, i in enumerate(instructions)}
     lowering = SassLowering(module, lowered, labels, Frame({}, 0))
     graph = ControlFlowGraph([_flow(one, labels) for one in lowered])
@@ -92,6 +92,7 @@ def build_sass_program(cubin: Cubin, tree: ast.Module, kernel: str, addresses: M
 
 def lowered_of(
     instructions: list[SassInstruction],
+    kernel: str,
     source_of: Callable[[SassInstruction], ast.SourceLine | None],
     banks: ConstantBanks,
     functions: dict[str, int],
@@ -101,16 +102,30 @@ def lowered_of(
     found, unknown = [], []
     for k, i in enumerate(instructions):
         origin = ast.Instruction(i.opcode, i.parts, (), None, ast.Position(k + 1, 1), source_of(i))
-        results = [flow.result_of(one) for one in instructions[k + 1 : k + 4] if one.opcode == "B2R"]
-        given = Given(i, origin, banks.starts, banks.sizes, functions, addresses, results[0] if results else NOTHING)
+        result = flow.result_behind(instructions, k) if i.opcode == "BAR" and "RED" in i.parts else NOTHING
+        given = Given(i, origin, banks.starts, banks.sizes, functions, addresses, result)
         try:
             found.append(lower_instruction(given))
         except UnknownSass as problem:
             unknown.append(str(problem))
+            continue
+        if given.i.opcode == "B2R" and is_in_use(found, flow.result_of(i)):
+            unknown.append(str(given.unknown("its register is in use between the barrier and it")))
     if unknown:
         more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
-        raise UnknownSass(f"this kernel has machine code that simtlab does not execute: {'; '.join(unknown[:3])}{more}")
+        raise UnknownSass(f"kernel '{kernel}' has machine code that simtlab does not execute: {'; '.join(unknown[:3])}{more}")
     return found
+
+
+def is_in_use(found: list[Lowered], result: Operand) -> bool:
+    """Whether something between a barrier, which writes its result at once, and the B2R that ends a list has to do with it."""
+    for one in reversed(found[:-1]):
+        if one.action == Action.CTA_BARRIER:
+            return False
+        usage = _usage(one)
+        if result.register in usage.reads | usage.writes:
+            return True
+    return False
 
 
 def _flow(one: Lowered, labels: dict[str, int]) -> Flow:

@@ -160,7 +160,10 @@ def warp_sync(g: Given) -> None:
         return
     operand = g.source("u32")
     how = {IMMEDIATE: Members.NUMBER, WORD: Members.REGISTER}.get(operand.kind, Members.UNIFORM)
-    g.emit(Action.WARP_SYNC, "", [operand], values=(how,))
+    if g.has("COLLECTIVE"):
+        g.emit(Action.COLLECTIVE, "", [operand], targets=(label(target_of(g)),), values=(how,))
+    else:
+        g.emit(Action.WARP_SYNC, "", [operand], values=(how,))
 
 
 @lowers("YIELD", "NANOSLEEP")
@@ -168,9 +171,10 @@ def give_way(g: Given) -> None:
     g.emit(Action.YIELD)
 
 
-@lowers("ENDCOLLECTIVE", "WARPSYNC_END")
-def nothing(g: Given) -> None:
-    g.emit(Action.NOTHING)
+@lowers("ENDCOLLECTIVE")
+def end_collective(g: Given) -> None:
+    """Lanes that executed something together go on behind the WARPSYNC.COLLECTIVE that each came to."""
+    g.emit(Action.END_COLLECTIVE)
 
 
 @lowers("LEPC")
@@ -202,6 +206,16 @@ def barrier_result(g: Given) -> None:
     if not g.has("RESULT"):
         raise g.unknown()
     g.emit(Action.NOTHING)
+
+
+def result_behind(instructions: list[sass.SassInstruction], k: int) -> Operand:
+    """Where the B2R behind a barrier puts its result; nowhere, if another barrier or a jump comes first."""
+    for one in instructions[k + 1 :]:
+        if one.opcode == "B2R":
+            return result_of(one)
+        if one.opcode in ("BAR", "BRA", "EXIT", "CALL", "RET", "BRX"):
+            break
+    return Operand(SINK, written=True)
 
 
 def result_of(i: sass.SassInstruction) -> Operand:

@@ -69,7 +69,9 @@ class Given:
         return self.i.opcode.startswith("U")
 
     def unknown(self, why: str = "") -> UnknownSass:
-        return UnknownSass(f"'{self.i.text}' at {self.i.address:#x}" + (f": {why}" if why else ""))
+        source = self.origin.source
+        place = f"{self.i.address:#x}" + (f" ({source.file}:{source.line})" if source else "")
+        return UnknownSass(f"'{self.i.text}' at {place}" + (f": {why}" if why else ""))
 
     # Operands ---------------------------------------------------------------------------------------------------------
 

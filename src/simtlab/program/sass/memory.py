@@ -115,11 +115,11 @@ def atomic(g: Given) -> None:
 
 
 def swap_and_tell(g: Given, space: Space) -> None:
-    """ATOMS.CAST.SPIN: compare and swap; 1 where it swapped."""
-    type = "b64" if g.has("64") else "b32"
-    target = g.destination(type)
+    """ATOMS.CAST.SPIN: compare and swap; 1 where it swapped, in a register or, on sm_100 and later, a predicate."""
+    type, tells = "b64" if g.has("64") else "b32", g.next_is_predicate
+    target = g.destination("P" if tells else type)
     place, last = address_in(g, space)
-    g.emit(Action.ATOMIC, f"CAST.{type}", [target, *place, g.source(type), g.source(type), *last], space=space)
+    g.emit(Action.ATOMIC, f"CAST{'.P' * tells}.{type}", [target, *place, g.source(type), g.source(type), *last], space=space)
 
 
 @lowers("REDG", "RED")
