@@ -140,7 +140,7 @@ class WithoutCubin:
 def test_a_compiler_that_gives_no_cubin_is_no_error(monkeypatch):
     library = WithoutCubin(cuda.nvrtc())
     monkeypatch.setattr(cuda, "nvrtc", lambda: library)
-    assert counts(SAXPY).why_none == "this NVRTC gives no cubin"
+    assert counts(SAXPY).why_none == "NVRTC made no cubin"
 
 
 @needs_nvrtc
