@@ -78,6 +78,11 @@ def main() -> None:
     few, many = fma(gpu, 960), fma(sl.Gpu("caps-gtx480", set={"core.cores": 80}), 960)
     ratio = (many[0].instructions / many[1]) / (few[0].instructions / few[1])
     print(f"  80 cores against 15 on the same kernel: {ratio:.2f} of the rate")
+    rates = []
+    for isa in ("ptx", "sm_90"):
+        run, seconds = fma(sl.Gpu("caps-gtx480", isa=isa))
+        rates.append(run.instructions / seconds)
+    print(f"  machine code (sm_90) against PTX, FMA loop: {rates[1] / rates[0]:.2f} of the rate in instructions")
 
 
 if __name__ == "__main__":

@@ -255,13 +255,18 @@ def inspect(
     file: Annotated[Path, typer.Argument(help="A .cu or .ptx file.")],
     kernel: Annotated[str | None, typer.Option(metavar="NAME", help="Only this kernel; a template as 'scale<float>'.")] = None,
     ptx: Annotated[bool, typer.Option("--ptx", help="Show the PTX beside the CUDA lines it came from.")] = False,
+    sass: Annotated[bool, typer.Option("--sass", help="Show the machine code under the CUDA lines it came from.")] = False,
+    isa: Annotated[str, typer.Option(metavar="ARCH", help="The architecture of the machine code: sm_75 to sm_120.")] = "sm_90",
     option: CompilerOptions = None,
     include: Folders = None,
     json: Json = False,
 ) -> None:
-    """Show a file's kernels: parameters, registers, memory, basic blocks, PTX by source line."""
+    """Show a file's kernels: parameters, registers, memory, basic blocks, PTX by source line, machine code."""
     from simtlab.cli.inspect import look_into
+    from simtlab.cli.machine_code import look_at_machine_code
 
+    if sass:
+        return answer(lambda: look_at_machine_code(file, kernel, isa, option or [], include or []), json)
     answer(lambda: look_into(file, kernel, ptx, option or [], include or []), json)
 
 

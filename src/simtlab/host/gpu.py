@@ -191,7 +191,7 @@ class Gpu:
     ) -> Module:
         cubin = Cubin(raw)
         with self.memory.lock:
-            return Module(self, tree_of(cubin, ptx, name), names, declared=declared, cubin=cubin)
+            return Module(self, tree_of(cubin, ptx, name), names, declared=declared, cubin=cubin, ptx=ptx.text if ptx else "")
 
     def load(self, source: str | PathLike) -> Module:
         """Load PTX, given as text or as a path."""

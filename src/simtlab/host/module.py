@@ -18,6 +18,7 @@ from simtlab.host.memory import Allocation
 from simtlab.host.types import fills, numpy_array
 from simtlab.program.program import FROM_PTX, Program, build_program, function_addresses
 from simtlab.program.sass.build import build_sass_program
+from simtlab.program.sass.listing import listing_text
 
 if TYPE_CHECKING:
     from simtlab.host.gpu import Gpu, Stream
@@ -44,8 +45,9 @@ class Module:
         declared: Callable[[str], Type | None] = lambda _: None,
         places: Mapping[str, int] | None = None,
         cubin: Cubin | None = None,
+        ptx: str = "",
     ):
-        self.gpu, self.tree, self.cubin = gpu, tree, cubin
+        self.gpu, self.tree, self.cubin, self._ptx = gpu, tree, cubin, ptx
         self._places = places
         self._count_registers, self._declared = count_registers, declared
         self._names = dict(names or {})
@@ -116,6 +118,20 @@ class Module:
         if self.cubin is not None:
             return build_sass_program(self.cubin, self.tree, kernel, self._addresses)
         return build_program(self.tree, kernel, self._addresses, self._count_registers)
+
+    def full_name(self, kernel: str) -> str:
+        """The name of a kernel as PTX and cubin have it."""
+        return self._resolve(kernel)
+
+    @property
+    def ptx(self) -> str:
+        """The PTX, as it was compiled or loaded; empty for a cubin that came alone."""
+        return self._ptx if self.cubin is not None else self.tree.text
+
+    @property
+    def sass(self) -> str:
+        """The machine code with its control bits, if that is what is executed; else empty."""
+        return listing_text(self.cubin) if self.cubin is not None else ""
 
     def _resolve(self, name: str) -> str:
         full = self._names.get(name, name)
