@@ -106,7 +106,8 @@ def lowered_of(
             unknown.append(str(given.unknown("its register is in use between the barrier and it")))
     if not unknown:
         unknown = [f"'{i.text}' at {i.address:#x}: its target is nowhere in this kernel"
-                   for i, one in zip(instructions, found, strict=True) if any(int(t, 0) not in places for t in one.targets)]  # fmt: skip
+                   for i, one in zip(instructions, found, strict=True)
+                   if any(int(target, 0) not in places for target in one.targets)]  # fmt: skip
     if unknown:
         more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
         raise UnknownSass(f"kernel '{kernel}' has machine code that simtlab does not execute: {'; '.join(unknown[:3])}{more}")
