@@ -65,6 +65,14 @@ class GlobalVariable:
     relocations: tuple[Relocation, ...] = ()
 
 
+def fields(shape: str, attribute: bytes) -> tuple[int, ...]:
+    """The numbers that an attribute of .nv.info holds."""
+    try:
+        return struct.unpack_from(shape, attribute)
+    except struct.error:
+        raise BadCubin("this cubin is damaged: an attribute of .nv.info is too short") from None
+
+
 @dataclass
 class Cubin:
     """A cubin and what can be asked of it."""
@@ -124,7 +132,7 @@ class Cubin:
     def _parameter_bank(self, info: str) -> tuple[int, int]:
         for kind, value in self.elf.attributes(info):
             if kind == PARAMETER_BANK:
-                _, offset, size = struct.unpack_from("<IHH", value)
+                _, offset, size = fields("<IHH", value)
                 return offset, size
         bank = self.elf.section(f".nv.constant0.{info.removeprefix('.nv.info.')}")
         return (bank.size if bank else 0), 0
@@ -133,7 +141,7 @@ class Cubin:
         found = {}
         for kind, value in self.elf.attributes(info):
             if kind == KERNEL_PARAMETER:
-                _, ordinal, offset, flags = struct.unpack_from("<IHHI", value)
+                _, ordinal, offset, flags = fields("<IHHI", value)
                 found[ordinal] = Parameter(offset, flags >> 18)
         return tuple(found[k] for k in sorted(found))
 
@@ -141,7 +149,7 @@ class Cubin:
         """An attribute of .nv.info that counts something by function."""
         for found, value in self.elf.attributes(".nv.info"):
             if found == kind:
-                number, count = struct.unpack_from("<II", value)
+                number, count = fields("<II", value)
                 if self._symbol(number).name == name:
                     return count
         return 0

@@ -99,7 +99,9 @@ def lowered_of(
     addresses: Mapping[str, int],
 ) -> list[Lowered]:
     """Every instruction lowered; UnknownSass, with the first few, if simtlab does not execute some."""
-    found, unknown = [], []
+    found: list[Lowered] = []
+    unknown: list[str] = []
+    places = {i.address for i in instructions}
     for k, i in enumerate(instructions):
         origin = ast.Instruction(i.opcode, i.parts, (), None, ast.Position(k + 1, 1), source_of(i))
         result = flow.result_behind(instructions, k) if i.opcode == "BAR" and "RED" in i.parts else NOTHING
@@ -111,6 +113,10 @@ def lowered_of(
             continue
         if given.i.opcode == "B2R" and is_in_use(found, flow.result_of(i)):
             unknown.append(str(given.unknown("its register is in use between the barrier and it")))
+    if not unknown:
+        unknown = [f"'{i.text}' at {i.address:#x}: its target is nowhere in this kernel"
+                   for i, one in zip(instructions, found, strict=True)
+                   if any(int(target, 0) not in places for target in one.targets)]  # fmt: skip
     if unknown:
         more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
         raise UnknownSass(f"kernel '{kernel}' has machine code that simtlab does not execute: {'; '.join(unknown[:3])}{more}")

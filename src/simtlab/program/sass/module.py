@@ -48,6 +48,10 @@ def _variable(cubin: Cubin, variable: GlobalVariable, ptx: ast.Module | None) ->
     known = _known(ptx, variable)
     if known is not None:
         return replace(known, initial=tuple(content))
+    if variable.relocations:  # addresses, each of eight bytes
+        if variable.size % 8:
+            raise SimtlabError(f"variable '{variable.name}' of {variable.size} bytes has addresses in it")
+        return ast.Variable(space, variable.name, "b64", ALIGN, variable.size // 8, tuple(content), NOWHERE)
     return ast.Variable(space, variable.name, "b8", ALIGN, variable.size, tuple(content), NOWHERE)
 
 
