@@ -166,7 +166,7 @@ def fence(g: Given) -> None:
     g.emit(Action.FENCE)
 
 
-@lowers("ERRBAR", "CCTL", "CCTLL", "CCTLT", "DEPBAR", "LDGDEPBAR", "PREEXIT", "ACQBULK", "PMTRIG", "UCGABAR_ARV", "CGAERRBAR")
+@lowers("ERRBAR", "CCTL", "CCTLL", "CCTLT", "DEPBAR", "LDGDEPBAR", "PREEXIT", "ACQBULK", "PMTRIG", "CGAERRBAR")
 def nothing(g: Given) -> None:
     g.emit(Action.NOTHING)
 
