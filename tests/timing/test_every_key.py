@@ -45,7 +45,7 @@ OTHER = {
     "clocks.core_mhz": to(700.0), "clocks.network_mhz": to(350.0), "clocks.l2_mhz": to(350.0), "clocks.dram_mhz": to(462.0),
     "core.cores": to(1), "core.cores_per_cluster": to(2), "core.max_warps": to(8, together={"core.max_threads": 256}),
     "core.max_threads": to(128), "core.max_ctas": to(2), "core.registers": to(8192), "core.register_allocation_unit": to(8192),
-    "core.simd_width": to(16), "core.detail": to(2), "core.sub_cores": to(2, SUB_CORES),
+    "core.simd_width": to(16), "core.detail": to(2), "core.sub_cores": to(2, SUB_CORES), "core.isa": to("sm_90"),
     "issue.schedulers": to(2), "issue.dual_issue": to(True), "issue.replay": to(True), "issue.instruction_buffer_entries": to(1),
     "issue.fetch_width": to(2), "issue.decode_width": to(1), "issue.scoreboard": to("coon"),
     "issue.scoreboard_entries": to(1, {"issue.scoreboard": "coon"}), "issue.branch_resolve_cycles": to(20),
