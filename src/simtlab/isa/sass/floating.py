@@ -4,7 +4,7 @@ from llvmlite import ir
 
 from simtlab.isa import approx, convert, floating, half, rounding
 from simtlab.isa.compare import compare
-from simtlab.isa.lanes import I1, I32, I64, Lanes, bits_of, vector
+from simtlab.isa.lanes import F64, I1, I32, I64, Lanes, bits_of, vector
 from simtlab.isa.rounding import FORMATS
 from simtlab.isa.sass.integer import COMBINE, combined
 from simtlab.isa.table import Modifiers, operation
@@ -17,6 +17,17 @@ EXCHANGED, ONE_WORD = "LO_HI", "F32"  # marks of two floats in a pair of registe
 DIVIDEND = (25, 254)  # the remainder's last bit, 47 places below the dividend's first, is not below the least subnormal
 DIVISOR = (1, 252)  # the reciprocal is a normal number
 QUOTIENT = (-125, 126)  # and so is the quotient
+
+
+@operation("FMUL{.D2,.D4,.D8,.M2,.M4,.M8}[.FTZ]", "f32 = f32 f32")
+def scaled_product(lanes: Lanes, m: Modifiers, x: ir.Value, y: ir.Value) -> ir.Value:
+    """A product times a power of two, rounded once: in f64 both are exact."""
+    if "FTZ" in m:
+        x, y = rounding.flush(lanes, x), rounding.flush(lanes, y)
+    factor = float(m.parts[0][1:]) ** (1 if m.parts[0][0] == "M" else -1)
+    wide = lanes.b.fmul(rounding.to_f64(lanes, x), rounding.to_f64(lanes, y))
+    result = rounding.to_f32(lanes, lanes.b.fmul(wide, lanes.constant(F64, factor)))
+    return rounding.canonical_nan(lanes, rounding.flush(lanes, result) if "FTZ" in m else result)
 
 
 def holds(lanes: Lanes, m: Modifiers, type: str, x: ir.Value, y: ir.Value) -> ir.Value:

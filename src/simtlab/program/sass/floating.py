@@ -37,11 +37,18 @@ def tail(g: Given) -> str:
     return ".ftz" * g.has("FTZ") + ".sat" * g.has("SAT")
 
 
+SCALES = ("D2", "D4", "D8", "M2", "M4", "M8")  # the product is divided, multiplied by a power of two
+
+
 @lowers("FADD", "UFADD", "FMUL", "UFMUL", "FFMA", "UFFMA")
 def single(g: Given) -> None:
+    scale = g.first_of(*SCALES) if g.i.opcode == "FMUL" else None
+    if scale:
+        only(g, "FTZ", scale)
+        return compute(g, f"FMUL.{scale}{'.FTZ' * g.has('FTZ')}", "f32 = f32 f32")
     only(g, "FTZ", "SAT", *DIRECTIONS)
     name, count = {"FADD": ("add", 2), "FMUL": ("mul", 2), "FFMA": ("fma", 3)}[g.i.opcode.removeprefix("U")]
-    compute(g, f"{name}.{direction(g)}{tail(g)}.f32", "f32 =" + " f32" * count)
+    return compute(g, f"{name}.{direction(g)}{tail(g)}.f32", "f32 =" + " f32" * count)
 
 
 @lowers("DADD", "DMUL", "DFMA")
