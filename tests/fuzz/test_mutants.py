@@ -33,6 +33,7 @@ def python(code):
     return subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, timeout=900)
 
 
+@pytest.mark.slow
 def test_60_mutants_give_nothing_but_good_runs_and_clean_errors():
     done = python(MUTANTS.format(count=60, one_in=10**9, step=40))
     assert done.returncode == 0, done.stderr

@@ -89,6 +89,7 @@ def test_a_core_does_one_of_four_things(tmp_path):
         assert sum(shares[series][program] for series in shares) == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_the_lines_of_figure_4_end_at_one(tiny):
     for name in ("fig4a", "fig4c"):
         lines = values(tiny, name)
@@ -99,6 +100,7 @@ def test_the_lines_of_figure_4_end_at_one(tiny):
             assert all(lines[program][str(n)] is None for n in range(most + 1, MOST + 1))
 
 
+@pytest.mark.slow
 def test_ctas_over_time_are_never_more_than_fit(tiny):
     for name, program in (("fig8a", "SAD"), ("fig8d", "FFT")):
         running = [value for value in values(tiny, name)["running CTAs"].values() if value is not None]
@@ -106,6 +108,7 @@ def test_ctas_over_time_are_never_more_than_fit(tiny):
         assert 0 < max(running) <= fits(program, MACHINE)
 
 
+@pytest.mark.slow
 def test_a_result_tells_its_ratios_and_its_type(tiny):
     found = results(tiny / "store.sqlite").where("workload=SAD", "cta_throttle=dyncta")
     (result,) = found

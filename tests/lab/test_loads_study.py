@@ -47,6 +47,7 @@ def values(folder, name: str) -> dict[str, dict[str, float]]:
     return {series: dict(zip(chart["groups"], row, strict=True)) for series, row in chart["values"].items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["fig1a", "fig1b", "fig1c", "fig3a"])
 def test_shares_of_a_whole_add_up_to_one(tiny, name):
     found = values(tiny, name)
@@ -54,6 +55,7 @@ def test_shares_of_a_whole_add_up_to_one(tiny, name):
         assert sum(found[series][program] for series in found) == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_the_parts_of_figure_5_are_the_turnaround(tiny):
     parts = values(tiny, "fig5")
     stored = {str(result.value("workload")): result for result in results(tiny / "store.sqlite")}
@@ -69,11 +71,13 @@ def test_the_parts_of_figure_5_are_the_turnaround(tiny):
                 assert all(parts[series][f"{program} {name}"] is None for series in parts)
 
 
+@pytest.mark.slow
 def test_programs_without_loads_from_loaded_addresses_have_no_such_bars(tiny):
     a_warp = values(tiny, "fig2a")["non-deterministic"]
     assert [name for name in PROGRAMS if a_warp[name] is not None] == ["SPMV", "HTW", *GRAPH]
 
 
+@pytest.mark.slow
 def test_the_figure_of_requests_has_a_line_for_each_class(tiny):
     lines = values(tiny, "fig6")
     ends = [(line.split()[0], line.split()[-1]) for line in lines]
@@ -81,6 +85,7 @@ def test_the_figure_of_requests_has_a_line_for_each_class(tiny):
     assert all(list(line) == SIZES for line in lines.values())
 
 
+@pytest.mark.slow
 def test_the_figure_of_gaps_adds_up_to_the_turnaround_of_figure_6(tiny):
     parts, lines = values(tiny, "fig7"), values(tiny, "fig6")
     whole = next(line for name, line in lines.items() if name.startswith("BFS") and name.endswith("N"))
@@ -89,6 +94,7 @@ def test_the_figure_of_gaps_adds_up_to_the_turnaround_of_figure_6(tiny):
             assert sum(parts[name][size] for name in parts) == pytest.approx(whole[size])
 
 
+@pytest.mark.slow
 def test_distances_are_shares(tiny):
     for name in ("fig12a", "fig12b", "fig12c"):
         for line in values(tiny, name).values():
