@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
+from importlib.util import find_spec, module_from_spec, spec_from_loader
 from pathlib import Path
 from types import CodeType, ModuleType
 
@@ -38,6 +38,24 @@ def digest_of_sources(*folders: str, also: object = None) -> str:
             digest.update(path.read_bytes())
     digest.update(repr(also).encode())
     return digest.hexdigest()[:16]
+
+
+def keep(path: Path, content: bytes) -> None:
+    """Write a file of the cache whole or not at all. A read-only or full disk costs the next start some time, nothing else."""
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(content)
+        part.replace(path)
+    except OSError:
+        pass
+
+
+def nvidia_files(pattern: str) -> list[Path]:
+    """Files of NVIDIA's Python packages by a pattern such as `*/bin/nvdisasm`, the newest version last."""
+    package = find_spec("nvidia")  # a namespace with no code in it, so there is nothing to import
+    roots = package.submodule_search_locations if package is not None else None
+    return sorted(path for root in roots or () for path in Path(root).glob(pattern))
 
 
 def data_directory() -> Path:

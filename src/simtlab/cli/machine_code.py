@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -60,17 +59,10 @@ def look_at_machine_code(
 ) -> MachineCodeAnswer:
     """Compile or link a file for an architecture and list its kernels, or one of them."""
     check_source(path, include)
-    from dataclasses import replace
-
     from simtlab.host.gpu import Gpu
     from simtlab.program.sass.listing import listed
 
     module = open_module(Gpu(isa=isa), path, [kernel], options, include)
     assert module.cubin is not None
-    folder = os.path.join(os.getcwd(), "")
-
-    def shortened(one: Listed) -> Listed:
-        return replace(one, source=replace(one.source, file=one.source.file.removeprefix(folder))) if one.source else one
-
     full = {name: module.full_name(name) for name in ([kernel] if kernel else short_names(module))}
-    return MachineCodeAnswer(isa, {name: [shortened(one) for one in listed(module.cubin, value)] for name, value in full.items()})
+    return MachineCodeAnswer(isa, {name: listed(module.cubin, value) for name, value in full.items()})

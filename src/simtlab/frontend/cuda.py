@@ -5,7 +5,6 @@ NVRTC has ptxas in it, which turns PTX into a GPU's own code: from there come th
 
 import ctypes
 import functools
-import importlib.util
 import os
 import re
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ from pathlib import Path
 
 from simtlab.errors import CompileError
 from simtlab.frontend.cubin import RegisterCounts, UnreadableCubin, register_counts
-from simtlab.storage import cache_directory
+from simtlab.storage import cache_directory, nvidia_files
 
 MISSING = (
     "CUDA C++ input needs the package nvidia-cuda-nvrtc, which exists for Linux (pip install nvidia-cuda-nvrtc). "
@@ -207,10 +206,7 @@ def nvrtc() -> ctypes.CDLL:
 
 def library_paths() -> list[Path]:
     """Where the package keeps its library; the folder differs between CUDA versions. The newest comes first."""
-    package = importlib.util.find_spec("nvidia")  # a namespace with no code in it, so there is nothing to import
-    roots = package.submodule_search_locations if package is not None else None
-    found = [path for root in roots or () for path in Path(root).glob("*/lib/libnvrtc.so.*")]
-    return sorted(found, key=lambda path: path.suffix, reverse=True)
+    return sorted(nvidia_files("*/lib/libnvrtc.so.*"), key=lambda path: path.suffix, reverse=True)
 
 
 def bundled_headers() -> Path | None:

@@ -30,6 +30,7 @@ from simtlab.host.module import Module
 from simtlab.host.printed import PRINTF_BYTES
 from simtlab.host.races import Paces
 from simtlab.host.texture import Textures
+from simtlab.isa.sass import ARCHITECTURES
 from simtlab.program.sass.module import tree_of
 
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 
 STACK_BYTES = 16 * 1024  # local memory of a thread whose calls have no deepest chain
 MAX_STACK_BYTES = 512 * 1024  # as much local memory as a thread can have
-ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")  # whose machine code is executed
 TYPE_OF = "simtlab_type_of"  # a template whose instance for a type has that type in its mangled name
 
 _building = threading.Lock()  # of machines: their policies are compiled once for all of them

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import threading
 from collections.abc import Iterable
 from functools import cache
@@ -15,7 +14,7 @@ import simtlab.isa.families  # noqa: F401  fills the table
 from simtlab.isa.lanes import I32, Lanes
 from simtlab.isa.shape import Shape
 from simtlab.isa.table import Modifiers, find
-from simtlab.storage import cache_directory, digest_of_sources
+from simtlab.storage import cache_directory, digest_of_sources, keep
 
 
 def build(module: ir.Module, shape: Shape) -> None:
@@ -96,15 +95,9 @@ class _Library:
 
     def _store(self, code: bytes, shapes: list[Shape]) -> None:
         name = hashlib.sha256("\n".join(shape.symbol for shape in shapes).encode()).hexdigest()[:20]
-        try:
-            self.directory.mkdir(parents=True, exist_ok=True)
-            index = json.dumps([[shape.spelling, shape.kinds, shape.marks] for shape in shapes])
-            for suffix, content in ((".o", code), (".json", index.encode())):
-                temporary = self.directory / f"{name}.{os.getpid()}{suffix}.part"
-                temporary.write_bytes(content)
-                temporary.replace(self.directory / f"{name}{suffix}")
-        except OSError:
-            pass  # a read-only or full disk costs the next start some time, nothing else
+        index = json.dumps([[shape.spelling, shape.kinds, shape.marks] for shape in shapes])
+        keep(self.directory / f"{name}.o", code)
+        keep(self.directory / f"{name}.json", index.encode())
 
     def _link(self, code: bytes, shapes: list[Shape]) -> None:
         empty = llvm.parse_assembly("")

@@ -7,11 +7,11 @@ import re
 import shutil
 import subprocess
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 
 from simtlab.errors import SimtlabError
 from simtlab.runtime.library_file import library_folder
+from simtlab.storage import nvidia_files
 
 OLDEST = 75  # the first architecture that CUDA 13 compiles for
 HEADER = Path(__file__).parent / "compatible.h"
@@ -36,10 +36,7 @@ def find_nvcc() -> str:
     """$NVCC, the one on the PATH, in a toolkit, or of the wheels."""
     toolkits = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"]
     candidates = [shutil.which("nvcc"), *(str(Path(folder) / "bin" / "nvcc") for folder in toolkits if folder)]
-    nvidia = find_spec("nvidia")
-    if nvidia is not None:
-        folders = [Path(folder) for folder in nvidia.submodule_search_locations or ()]
-        candidates += [str(path) for folder in folders for path in folder.glob("cu*/bin/nvcc")]
+    candidates += [str(path) for path in nvidia_files("cu*/bin/nvcc")]
     for candidate in candidates:
         if candidate and os.access(candidate, os.X_OK):
             return candidate

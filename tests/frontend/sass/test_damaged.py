@@ -1,5 +1,6 @@
 """Damaged cubins are refused with a word on what is wrong, before anything runs; so are instructions that nobody knows."""
 
+import copy
 import random
 import struct
 from functools import cache
@@ -82,7 +83,7 @@ def test_an_unknown_instruction_is_named_with_its_address_and_kernel(monkeypatch
     listing = disassemble.listing
 
     def other(content):
-        functions = listing(content)
+        functions = copy.deepcopy(listing(content))
         for function in functions:
             function["sass-instructions"][2]["opcode"] = "QUUX.E"
         return functions
@@ -94,7 +95,7 @@ def test_an_unknown_instruction_is_named_with_its_address_and_kernel(monkeypatch
 
 def test_without_nvdisasm_the_error_says_what_to_install(monkeypatch):
     disassemble.nvdisasm.cache_clear()
-    monkeypatch.setattr(disassemble.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(disassemble, "nvidia_files", lambda _: [])
     monkeypatch.setattr(disassemble.shutil, "which", lambda _: None)
     with pytest.raises(sl.SimtlabError, match=r"pip install 'simtlab\[sass\]'"):
         disassemble.nvdisasm()
@@ -102,7 +103,7 @@ def test_without_nvdisasm_the_error_says_what_to_install(monkeypatch):
 
 def test_without_nvjitlink_the_error_says_what_to_install(monkeypatch):
     link.nvjitlink.cache_clear()
-    monkeypatch.setattr(link.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(link, "nvidia_files", lambda _: [])
     with pytest.raises(sl.SimtlabError, match=r"pip install 'simtlab\[sass\]'"):
         link.nvjitlink()
 

@@ -4,6 +4,7 @@ import struct
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from simtlab.frontend.ast import SourceLine
 from simtlab.frontend.sass.elf import BadCubin, Elf, Relocation, Section, Symbol
 from simtlab.frontend.sass.lines import LineTable, lines_of
 
@@ -169,8 +170,13 @@ class Cubin:
         return found
 
     @cached_property
-    def lines(self) -> LineTable:
+    def _lines(self) -> LineTable:
         return lines_of(self.elf)
+
+    def line_of(self, image: KernelImage, section: int, address: int) -> SourceLine | None:
+        """The CUDA line of an instruction of a kernel, whose section begins somewhere in it."""
+        owner = next((one.name for one in image.functions if one.start == section), image.name)
+        return self._lines.at(owner, address - section)
 
     @cached_property
     def variables(self) -> dict[str, GlobalVariable]:

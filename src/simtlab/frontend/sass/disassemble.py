@@ -1,20 +1,18 @@
 """Machine code as nvdisasm reads it. What it says of a cubin is kept on disk: its start alone takes half a second."""
 
 import hashlib
-import importlib.util
 import json
-import os
 import shutil
 import subprocess
 import tempfile
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 from simtlab.errors import SimtlabError
 from simtlab.frontend.sass.cubin import INSTRUCTION_BYTES, Cubin
 from simtlab.frontend.sass.text import SassInstruction, parse_instruction
-from simtlab.storage import cache_directory
+from simtlab.storage import cache_directory, keep, nvidia_files
 
 MISSING = (
     "machine code needs nvdisasm, which the package nvidia-cuda-nvdisasm has for Linux (pip install 'simtlab[sass]'). "
@@ -30,9 +28,7 @@ class NoDisassembler(SimtlabError):
 @cache
 def nvdisasm() -> str:
     """The newest of the Python packages', or the one on the PATH."""
-    package = importlib.util.find_spec("nvidia")  # a namespace with no code in it, so there is nothing to import
-    roots = package.submodule_search_locations if package is not None else None
-    found = sorted(path for root in roots or () for path in Path(root).glob("*/bin/nvdisasm"))
+    found = nvidia_files("*/bin/nvdisasm")
     chosen = str(found[-1]) if found else shutil.which("nvdisasm")
     if chosen is None:
         raise NoDisassembler(MISSING)
@@ -60,21 +56,16 @@ def instructions_of(cubin: Cubin, kernel: str) -> list[SassInstruction]:
     return [found[address] for address in sorted(found)]
 
 
+@lru_cache(maxsize=4)
 def listing(cubin: bytes) -> list[dict[str, Any]]:
-    """The functions of a cubin, as nvdisasm's JSON has them."""
+    """The functions of a cubin, as nvdisasm's JSON has them; each of its kernels asks for them."""
     path = cache_directory() / "sass" / f"{hashlib.sha256(cubin).hexdigest()[:32]}.json"
     try:
         return json.loads(path.read_text())
     except (OSError, ValueError):
         pass
     answer = disassembled(cubin)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(f".{os.getpid()}.part")
-        part.write_text(json.dumps(answer))
-        part.replace(path)
-    except OSError:
-        pass  # a read-only or full disk costs the next start some time, nothing else
+    keep(path, json.dumps(answer).encode())
     return answer
 
 

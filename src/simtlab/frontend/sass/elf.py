@@ -113,18 +113,16 @@ class Elf:
         return found
 
     def attributes(self, name: str) -> Iterator[tuple[int, bytes]]:
-        """Kind and value of each attribute of a section; those without a size have the two bytes in their header as value."""
+        """Kind and value of each attribute of a section, if its form has a value."""
         section = self.section(name)
         info, place = section.bytes if section else b"", 0
         try:
             while place < len(info):
                 form, kind, size = struct.unpack_from("<BBH", info, place)
-                if form == SIZED:
-                    yield kind, info[place + 4 : place + 4 + size]
-                    place += size
-                else:
-                    yield kind, info[place + 2 : place + 4]
                 place += 4
+                if form == SIZED:
+                    yield kind, info[place : place + size]
+                    place += size
         except struct.error:
             raise BadCubin(f"this cubin is damaged: {name} cannot be read") from None
 

@@ -1,5 +1,6 @@
 """The CUDA line that each instruction came from: the line programs (DWARF, version 2) of a cubin's `.debug_line`."""
 
+import os
 import struct
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -125,11 +126,13 @@ def _program(reader: Reader, symbols: dict[int, tuple[str, int]]) -> Iterator[tu
 
 
 def _files(reader: Reader) -> dict[int, str]:
-    folders = [""]
+    """Names by number; the compiler completes relative ones, which is undone here as in the PTX."""
+    folders, here = [""], os.path.join(os.getcwd(), "")
     while name := reader.text():
         folders.append(name)
     files: dict[int, str] = {}
     while name := reader.text():
         folder, _, _ = reader.leb(), reader.leb(), reader.leb()
-        files[len(files) + 1] = f"{folders[folder]}/{name}" if 0 < folder < len(folders) else name
+        path = f"{folders[folder]}/{name}" if 0 < folder < len(folders) else name
+        files[len(files) + 1] = path.removeprefix(here)
     return files

@@ -3,13 +3,10 @@
 import ctypes
 import functools
 import hashlib
-import importlib.util
-import os
 from collections.abc import Callable
-from pathlib import Path
 
 from simtlab.errors import CompileError
-from simtlab.storage import cache_directory
+from simtlab.storage import cache_directory, keep, nvidia_files
 
 MISSING = (
     "PTX as machine code needs the package nvidia-nvjitlink, which exists for Linux (pip install 'simtlab[sass]'). "
@@ -21,10 +18,7 @@ OPTIONS = ("-lineinfo",)
 
 @functools.cache
 def nvjitlink() -> ctypes.CDLL:
-    package = importlib.util.find_spec("nvidia")  # a namespace with no code in it, so there is nothing to import
-    roots = package.submodule_search_locations if package is not None else None
-    found = sorted(path for root in roots or () for path in Path(root).glob("*/lib/libnvJitLink.so.*"))
-    for path in reversed(found):
+    for path in reversed(nvidia_files("*/lib/libnvJitLink.so.*")):
         try:
             return ctypes.CDLL(str(path))
         except OSError:
@@ -51,13 +45,7 @@ def link(ptx: str, architecture: str, name: str = "kernel.ptx") -> bytes:
     except OSError:
         pass
     cubin = linked(ptx, architecture, name)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(f".{os.getpid()}.part")
-        part.write_bytes(cubin)
-        part.replace(path)
-    except OSError:
-        pass  # a read-only or full disk costs the next start some time, nothing else
+    keep(path, cubin)
     return cubin
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, fields
 
+from simtlab.isa.sass import ARCHITECTURES
 from simtlab.machine.config.keys import choice, count, flag, real, splits
 from simtlab.machine.limits import (
     MAX_COLLECTORS,
@@ -15,7 +16,6 @@ from simtlab.machine.limits import (
     MAX_WARPS,
 )
 
-ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")  # whose machine code can be executed
 PHYSICAL_UNITS = ("sp", "int", "dp", "sfu", "tensor")
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -15,7 +14,6 @@ from simtlab.frontend.sass.cubin import Cubin
 from simtlab.frontend.sass.disassemble import instructions_of
 from simtlab.frontend.sass.text import SassInstruction
 from simtlab.isa.build import provide
-from simtlab.isa.shape import PAIR, SCALAR_64
 from simtlab.program.action import SERVICE_BASE, SERVICE_STEP, SERVICES, Action, Condition
 from simtlab.program.cfg import ControlFlowGraph, Flow
 from simtlab.program.encode import encode
@@ -23,12 +21,12 @@ from simtlab.program.frame import Frame, align_up
 from simtlab.program.function import Depth, FunctionCode
 from simtlab.program.liveness import Usage
 from simtlab.program.lower import Lowered
-from simtlab.program.operand import NO_REGISTER, Operand
+from simtlab.program.operand import Operand
 from simtlab.program.program import MAX_LOCAL_BYTES, Program, at
 from simtlab.program.sass import convert, floating, flow, half, integer, memory, texture, warp  # noqa: F401  fill the table of lowerings
 from simtlab.program.sass.constants import ConstantBanks, banks_of
 from simtlab.program.sass.given import NOTHING, Given, UnknownSass, lower_instruction
-from simtlab.program.sass.registers import allocation_of
+from simtlab.program.sass.registers import allocation_of, registers_of
 
 SERVICE_ADDRESSES = {name: SERVICE_BASE + SERVICE_STEP * number for name, number in SERVICES.items()}
 ENDS = (Action.END, Action.TRAP, Action.JUMP)
@@ -61,14 +59,9 @@ def build_sass_program(cubin: Cubin, tree: ast.Module, kernel: str, addresses: M
     banks = banks_of(cubin, image, addresses, SERVICE_ADDRESSES)
     listing = "\n".join(f"{i.text};" for i in instructions)
     module = replace(tree, text=listing, source_name=f"{tree.source_name}, {cubin.architecture}")
-    sections = {one.section: one.name for one in reversed(image.functions)}
-
-    def source_of(i: SassInstruction) -> ast.SourceLine | None:
-        found = cubin.lines.at(sections.get(i.section, kernel), i.address - i.section)
-        return replace(found, file=found.file.removeprefix(os.path.join(os.getcwd(), ""))) if found else None
-
+    sources = [cubin.line_of(image, i.section, i.address) for i in instructions]
     functions = {one.name: one.start for one in image.functions}
-    lowered = lowered_of(instructions, kernel, source_of, banks, functions, addresses)
+    lowered = lowered_of(instructions, kernel, sources, banks, functions, addresses)
     labels = {flow.label(i.address): k for k, i in enumerate(instructions)}
     lowering = SassLowering(module, lowered, labels, Frame({}, 0))
     graph = ControlFlowGraph([_flow(one, labels) for one in lowered])
@@ -93,7 +86,7 @@ def build_sass_program(cubin: Cubin, tree: ast.Module, kernel: str, addresses: M
 def lowered_of(
     instructions: list[SassInstruction],
     kernel: str,
-    source_of: Callable[[SassInstruction], ast.SourceLine | None],
+    sources: list[ast.SourceLine | None],
     banks: ConstantBanks,
     functions: dict[str, int],
     addresses: Mapping[str, int],
@@ -103,7 +96,7 @@ def lowered_of(
     unknown: list[str] = []
     places = {i.address for i in instructions}
     for k, i in enumerate(instructions):
-        origin = ast.Instruction(i.opcode, i.parts, (), None, ast.Position(k + 1, 1), source_of(i))
+        origin = ast.Instruction(i.opcode, i.parts, (), None, ast.Position(k + 1, 1), sources[k])
         result = flow.result_behind(instructions, k) if i.opcode == "BAR" and "RED" in i.parts else NOTHING
         given = Given(i, origin, banks.starts, banks.sizes, functions, addresses, result)
         try:
@@ -143,13 +136,6 @@ def _flow(one: Lowered, labels: dict[str, int]) -> Flow:
         returns = one.action == Action.JUMP and one.origin.opcode == "CALL"
         return Flow((), falls_through=guarded or returns, leaves=not returns)
     return Flow()
-
-
-def registers_of(operand: Operand) -> list[int]:
-    """The numbers of the registers that an operand names: two for a pair."""
-    if operand.register == NO_REGISTER:
-        return []
-    return [operand.register, operand.register + 1] if operand.kind in (PAIR, SCALAR_64, "A") else [operand.register]
 
 
 def _usage(one: Lowered) -> Usage:

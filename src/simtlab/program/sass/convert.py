@@ -2,7 +2,7 @@
 
 from simtlab.frontend.sass import text as sass
 from simtlab.isa.lanes import bits_of
-from simtlab.program.sass.floating import DIRECTIONS, compute, direction, only, tail
+from simtlab.program.sass.floating import DIRECTIONS, compute, direction, tail
 from simtlab.program.sass.given import Given, lowers
 
 INTEGERS = ("U8", "S8", "U16", "S16", "U32", "S32", "U64", "S64")
@@ -13,7 +13,7 @@ ZERO = sass.Register("R", None)
 
 def types(g: Given, *names: str) -> list[str]:
     """The types of the spelling that are among some, in order."""
-    return [part.lower() for part in g.i.parts if part in names]
+    return [part.lower() for part in g.all_of(*names)]
 
 
 def one_type(g: Given, names: tuple[str, ...], usual: str) -> str:
@@ -30,7 +30,7 @@ def whole(g: Given) -> str:
 @lowers("F2I", "UF2I")
 def float_to_integer(g: Given) -> None:
     """.NTZ has a NaN become zero. It is there where no 64 bits are: PTX knows no other."""
-    only(g, "FTZ", "NTZ", *TO_INTEGER, *INTEGERS, *FLOATS)
+    g.only("FTZ", "NTZ", *TO_INTEGER, *INTEGERS, *FLOATS)
     target, source = one_type(g, INTEGERS, "s32"), one_type(g, FLOATS, "f32")
     if g.has("NTZ") == (64 in (bits_of(target), bits_of(source))):
         raise g.unknown("what a NaN becomes is not known")
@@ -40,7 +40,7 @@ def float_to_integer(g: Given) -> None:
 @lowers("F2IP", "UF2IP")
 def float_to_packed_integer(g: Given) -> None:
     """The last of two floats as a byte; with another it is not known how they are packed."""
-    only(g, "U8", "F32", "NTZ", *TO_INTEGER)
+    g.only("U8", "F32", "NTZ", *TO_INTEGER)
     if g.left[1] != ZERO or g.left[3] != ZERO or not g.has("NTZ"):
         raise g.unknown()
     del g.left[3], g.left[1]
@@ -49,14 +49,14 @@ def float_to_packed_integer(g: Given) -> None:
 
 @lowers("I2F", "UI2F", "I2FP", "UI2FP")
 def integer_to_float(g: Given) -> None:
-    only(g, *DIRECTIONS, *INTEGERS, *FLOATS)
+    g.only(*DIRECTIONS, *INTEGERS, *FLOATS)
     target, source = one_type(g, FLOATS, "f32"), one_type(g, INTEGERS, "s32")
     compute(g, f"cvt.{direction(g)}.{target}.{source}", f"{target} = {source}")
 
 
 @lowers("F2F")
 def float_to_float(g: Given) -> None:
-    only(g, "FTZ", "SAT", *DIRECTIONS, *FLOATS)
+    g.only("FTZ", "SAT", *DIRECTIONS, *FLOATS)
     found = types(g, *FLOATS)
     if len(found) != 2 or found[0] == found[1]:
         raise g.unknown()
@@ -68,7 +68,7 @@ def float_to_float(g: Given) -> None:
 
 @lowers("FRND", "UFRND")
 def to_whole(g: Given) -> None:
-    only(g, "FTZ", *TO_INTEGER, *FLOATS)
+    g.only("FTZ", *TO_INTEGER, *FLOATS)
     type = one_type(g, FLOATS, "f32")
     compute(g, f"cvt.{whole(g)}{tail(g)}.{type}.{type}", f"{type} = {type}")
 
@@ -76,7 +76,7 @@ def to_whole(g: Given) -> None:
 @lowers("F2FP", "UF2FP")
 def pack(g: Given) -> None:
     """.PACK_AB makes a pair, the first operand above; .MERGE_C one half beside those of a third operand; .PACK_B a word."""
-    only(g, "F16", "BF16", "TF32", "F32", "PACK_AB", "MERGE_C", "PACK_B", "RELU", "SATFINITE", "RZ")
+    g.only("F16", "BF16", "TF32", "F32", "PACK_AB", "MERGE_C", "PACK_B", "RELU", "SATFINITE", "RZ")
     target = one_type(g, ("F16", "BF16", "TF32"), "f16")
     parts = f"cvt.{direction(g)}{'.relu' * g.has('RELU')}{'.satfinite' * g.has('SATFINITE')}."
     if g.has("PACK_AB") and target != "tf32":
@@ -92,7 +92,7 @@ def pack(g: Given) -> None:
 
 @lowers("I2I")
 def integer_to_integer(g: Given) -> None:
-    only(g, "SAT", *INTEGERS)
+    g.only("SAT", *INTEGERS)
     found = types(g, *INTEGERS)
     if len(found) != 2 or not g.has("SAT"):
         raise g.unknown()
@@ -102,6 +102,6 @@ def integer_to_integer(g: Given) -> None:
 
 @lowers("I2IP", "UI2IP")
 def pack_integers(g: Given) -> None:
-    only(g, "SAT", *INTEGERS)
+    g.only("SAT", *INTEGERS)
     found = types(g, *INTEGERS)
     compute(g, ".".join(("I2IP.SAT", *found)) if g.has("SAT") else "", "u32 = s32 s32 u32")

@@ -14,13 +14,6 @@ SEED = ("RCP64H", "RSQ64H")
 FUNCTIONS = {"RCP": "rcp", "RSQ": "rsqrt", "SQRT": "sqrt", "EX2": "ex2", "LG2": "lg2"}
 
 
-def only(g: Given, *parts: str) -> None:
-    """No part of the spelling but these may be there."""
-    other = [part for part in g.i.parts if part not in parts]
-    if other:
-        raise g.unknown(f"what .{other[0]} does is not known")
-
-
 def compute(g: Given, spelling: str, signature: str) -> None:
     """A row of the table, if there is one of that spelling."""
     if find(spelling) is None:
@@ -44,23 +37,23 @@ SCALES = ("D2", "D4", "D8", "M2", "M4", "M8")  # the product is divided, multipl
 def single(g: Given) -> None:
     scale = g.first_of(*SCALES) if g.i.opcode == "FMUL" else None
     if scale:
-        only(g, "FTZ", scale)
+        g.only("FTZ", scale)
         return compute(g, f"FMUL.{scale}{'.FTZ' * g.has('FTZ')}", "f32 = f32 f32")
-    only(g, "FTZ", "SAT", *DIRECTIONS)
+    g.only("FTZ", "SAT", *DIRECTIONS)
     name, count = {"FADD": ("add", 2), "FMUL": ("mul", 2), "FFMA": ("fma", 3)}[g.i.opcode.removeprefix("U")]
     return compute(g, f"{name}.{direction(g)}{tail(g)}.f32", "f32 =" + " f32" * count)
 
 
 @lowers("DADD", "DMUL", "DFMA")
 def double(g: Given) -> None:
-    only(g, *DIRECTIONS)
+    g.only(*DIRECTIONS)
     name, count = {"DADD": ("add", 2), "DMUL": ("mul", 2), "DFMA": ("fma", 3)}[g.i.opcode]
     compute(g, f"{name}.{direction(g)}.f64", "f64 =" + " f64" * count)
 
 
 @lowers("FADD2", "FMUL2", "FFMA2")
 def of_two(g: Given) -> None:
-    only(g, "FTZ", *DIRECTIONS)
+    g.only("FTZ", *DIRECTIONS)
     way = g.first_of(*DIRECTIONS)
     spelling = f"{g.i.opcode}{'.FTZ' * g.has('FTZ')}" + (f".{way}" if way else "")
     g.emit(Action.COMPUTE, spelling, [g.destination("b64"), *(two_floats(g) for _ in range(len(g.left)))])
@@ -84,7 +77,7 @@ def two_floats(g: Given) -> Operand:
 
 @lowers("FHADD", "FHFMA")
 def with_halves(g: Given) -> None:
-    only(g, "FTZ", "SAT", "BF16", *DIRECTIONS)
+    g.only("FTZ", "SAT", "BF16", *DIRECTIONS)
     type = "bf16" if g.has("BF16") else "f16"
     way = g.first_of(*DIRECTIONS)
     spelling = g.i.opcode + ".FTZ" * g.has("FTZ") + ".SAT" * g.has("SAT") + (f".{way}" if way else "") + f".{type}"
@@ -101,7 +94,7 @@ def combine_of(g: Given) -> str:
 @lowers("FSETP", "UFSETP", "DSETP")
 def compare(g: Given) -> None:
     how, type = g.i.parts[0], "f64" if g.i.opcode == "DSETP" else "f32"
-    only(g, how, "FTZ", combine_of(g))
+    g.only(how, "FTZ", combine_of(g))
     if how in ("MIN", "MAX"):
         compute(g, f"DSETP.{how}.{combine_of(g)}" if type == "f64" else "", "P P = f64 f64 P")
     else:
@@ -111,7 +104,7 @@ def compare(g: Given) -> None:
 @lowers("FSET", "UFSET")
 def compare_to_number(g: Given) -> None:
     how = next((part for part in g.i.parts if part not in ("BF", "FTZ", combine_of(g))), "")
-    only(g, how, "BF", "FTZ", combine_of(g))
+    g.only(how, "BF", "FTZ", combine_of(g))
     type = "f32" if g.has("BF") else "u32"
     spelling = f"set.{how.lower()}.{combine_of(g).lower()}{'.ftz' * g.has('FTZ')}.{type}.f32"
     compute(g, spelling, f"{type} = f32 f32 P")
@@ -119,7 +112,7 @@ def compare_to_number(g: Given) -> None:
 
 @lowers("FMNMX", "UFMNMX")
 def bound(g: Given) -> None:
-    only(g, "FTZ", "NAN", "XORSIGN")
+    g.only("FTZ", "NAN", "XORSIGN")
     bounded(g, "f32", g.assign("f32 = f32 f32") if not g.has("XORSIGN") else without_signs(g, "f32"))
 
 
@@ -151,13 +144,13 @@ def bounded(g: Given, type: str, operands: list[Operand]) -> None:
 
 @lowers("FMNMX3", "UFMNMX3")
 def bound_of_three(g: Given) -> None:
-    only(g, "FTZ", "NAN")
+    g.only("FTZ", "NAN")
     g.compute(f"FMNMX3{'.FTZ' * g.has('FTZ')}{'.NAN' * g.has('NAN')}.f32", "f32 = f32 f32 f32 P")
 
 
 @lowers("FCHK")
 def check(g: Given) -> None:
-    only(g, "DIVIDE")
+    g.only("DIVIDE")
     g.compute("FCHK", "P = f32 f32")
 
 
@@ -168,7 +161,7 @@ def check(g: Given) -> None:
 def special(g: Given) -> None:
     """Without a type they are those of PTX with .ftz: around them ptxas puts what a subnormal operand needs."""
     function = g.i.parts[0]
-    only(g, function, "F16", "BF16")
+    g.only(function, "F16", "BF16")
     if g.has("F16", "BF16"):
         type = "f16" if g.has("F16") else "bf16"
         flush = ".ftz" * (function == "EX2" and type == "bf16")

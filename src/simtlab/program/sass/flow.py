@@ -1,10 +1,10 @@
 """Lowering of what moves lanes about: branches, calls, convergence barriers, the CTA's barriers, exits."""
 
 from simtlab.frontend.sass import text as sass
-from simtlab.isa.shape import ABSENT, IMMEDIATE, NOT_PREDICATE, SINK, WORD
+from simtlab.isa.shape import ABSENT, IMMEDIATE, NOT_PREDICATE, PREDICATE, SINK, WORD
 from simtlab.program.action import Action, Condition, Members
 from simtlab.program.operand import Operand, immediate
-from simtlab.program.sass.given import Given, lowers
+from simtlab.program.sass.given import NOTHING, Given, lowers
 from simtlab.program.sass.registers import number_of
 
 INSTRUCTION_BYTES = 16
@@ -192,7 +192,7 @@ def cta_barrier(g: Given) -> None:
     number = g.source("u32")
     threads = NONE if not g.left or g.next_is_predicate else g.source("u32")
     operands = [number, threads]
-    if g.has("RED"):
+    if g.has("RED") and g.has("POPC", "AND", "OR"):  # forms.py reads which
         operands = [g.result, number, threads, g.source("P")]
     elif not g.has("SYNC", "ARV"):
         raise g.unknown()
@@ -222,7 +222,7 @@ def result_of(i: sass.SassInstruction) -> Operand:
     """Where a B2R.RESULT puts what a barrier's reduction gave: a register, or a predicate."""
     for operand in i.operands:
         if isinstance(operand, sass.Register) and operand.number is not None:
-            kind = "p" if operand.is_predicate else WORD
+            kind = PREDICATE if operand.is_predicate else WORD
             return Operand(kind, number_of(operand.file, operand.number), written=True)
-    return Operand("_", written=True)
+    return NOTHING
 

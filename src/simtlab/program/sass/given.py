@@ -33,6 +33,12 @@ from simtlab.program.sass.registers import number_of
 IMMEDIATE_AT = 32  # the first bit of a 32-bit immediate in an instruction's word
 REAL = ("f32", "f64", "f16", "bf16", "f16x2", "bf16x2")
 NOTHING = Operand(SINK, written=True)
+# Parts that change no result here: how far an access is ordered and which lines caches keep, how a target is written, what
+# ptxas knows of convergence, how often a lock is tried; and how a table, a move, a rounding is spelled.
+NO_PART_OF_THE_RESULT = (
+    "E", "STRONG", "WEAK", "SC", "CONSTANT", "CTA", "SM", "GPU", "SYS", "EF", "EL", "LU", "NA", "IVALL",
+    "REL", "ABS", "NOINC", "NODEC", "U", "RECONVERGENT", "RELIABLE", "DEFER_BLOCKING", "SPIN", "LUT", "RN",
+)  # fmt: skip
 
 
 class UnknownSass(SimtlabError):
@@ -52,16 +58,29 @@ class Given:
     result: Operand  # where the next B2R.RESULT puts what a barrier gave
     lowered: list[Lowered] = field(default_factory=list)
     left: list[sass.Operand] = field(default_factory=list)
+    asked: set[str] = field(default_factory=set)  # the parts of the spelling that somebody asked for
 
     def __post_init__(self) -> None:
         self.left = list(self.i.operands)
 
     def has(self, *parts: str) -> bool:
         """Whether the spelling has one of these parts."""
+        self.asked.update(parts)
         return any(part in self.i.parts for part in parts)
 
     def first_of(self, *parts: str) -> str | None:
+        self.asked.update(parts)
         return next((part for part in self.i.parts if part in parts), None)
+
+    def all_of(self, *parts: str) -> list[str]:
+        self.asked.update(parts)
+        return [part for part in self.i.parts if part in parts]
+
+    def only(self, *parts: str) -> None:
+        """No part of the spelling but these may be there."""
+        self.asked.update(parts)
+        if other := [part for part in self.i.parts if part not in parts]:
+            raise self.unknown(f"what .{'.'.join(other)} does is not known")
 
     @property
     def is_uniform(self) -> bool:
@@ -242,6 +261,7 @@ def lower_instruction(given: Given) -> Lowered:
     if lower is None:
         raise given.unknown()
     lower(given)
+    given.only(*given.asked, *NO_PART_OF_THE_RESULT)
     if len(given.lowered) != 1:
         raise given.unknown("it was lowered to nothing")
     return given.lowered[0]

@@ -5,7 +5,7 @@ from simtlab.frontend.sass import text as sass
 from simtlab.isa.table import find
 from simtlab.program.action import Action
 from simtlab.program.operand import Operand
-from simtlab.program.sass.floating import bounded, combine_of, only, without_signs
+from simtlab.program.sass.floating import bounded, combine_of, without_signs
 from simtlab.program.sass.given import Given, lowers
 
 ARITHMETIC = {"HADD2": ("add", 2), "HMUL2": ("mul", 2), "HFMA2": ("fma", 3)}
@@ -40,7 +40,7 @@ def arithmetic(g: Given) -> None:
     if any(isinstance(operand, sass.Register) and operand.parts == ("F32",) for operand in g.left):
         from_single(g)
         return
-    only(g, "MMA", "BF16_V2", "FTZ", "SAT", "RELU", "OOB")
+    g.only("MMA", "BF16_V2", "FTZ", "SAT", "RELU", "OOB")
     name, count = ARITHMETIC[g.i.opcode]
     type = type_of(g)
     parts = ".oob" * g.has("OOB") + ".ftz" * g.has("FTZ") + ".sat" * g.has("SAT") + ".relu" * g.has("RELU")
@@ -49,7 +49,7 @@ def arithmetic(g: Given) -> None:
 
 def to_single(g: Given) -> None:
     """HADD2.F32: the sum of two halves, each named, as an f32."""
-    only(g, "F32", "SAT")
+    g.only("F32", "SAT")
     for operand in g.left[1:]:
         if not isinstance(operand, sass.Register) or not (operand.number is None or operand.parts in (("H0_H0",), ("H1_H1",))):
             raise g.unknown("which half it takes is not known")
@@ -58,7 +58,7 @@ def to_single(g: Given) -> None:
 
 def from_single(g: Given) -> None:
     """HADD2 of an f32 and -0, as sm_75 has it for a conversion that rounds toward zero."""
-    only(g)
+    g.only()
     target, source, zero = g.left if len(g.left) == 3 else (None, None, None)
     if g.i.opcode != "HADD2" or not isinstance(source, sass.Register) or source.parts != ("F32",) or not is_minus_zero(zero):
         raise g.unknown("an f32 among halves")
@@ -72,7 +72,7 @@ def is_minus_zero(operand: sass.Operand | None) -> bool:
 
 @lowers("HMNMX2")
 def bound(g: Given) -> None:
-    only(g, "BF16_V2", "FTZ", "NAN", "XORSIGN")
+    g.only("BF16_V2", "FTZ", "NAN", "XORSIGN")
     type = type_of(g)
     bounded(g, type, without_signs(g, type) if g.has("XORSIGN") else [g.destination(type), *sources(g, 2, type)])
 
@@ -80,7 +80,7 @@ def bound(g: Given) -> None:
 @lowers("HSETP2")
 def compare(g: Given) -> None:
     how = next((part for part in g.i.parts if part not in ("BF16_V2", "FTZ", combine_of(g))), "")
-    only(g, how, "BF16_V2", "FTZ", combine_of(g))
+    g.only(how, "BF16_V2", "FTZ", combine_of(g))
     type = type_of(g)
     written = [g.destination("P"), g.destination("P")]
     spelling = f"HSETP2.{how}{'.FTZ' * g.has('FTZ')}.{combine_of(g)}.{type}"
@@ -90,7 +90,7 @@ def compare(g: Given) -> None:
 @lowers("HSET2")
 def compare_to_number(g: Given) -> None:
     how = next((part for part in g.i.parts if part not in ("BF16_V2", "BF", "FTZ", combine_of(g))), "")
-    only(g, how, "BF16_V2", "BF", "FTZ", combine_of(g))
+    g.only(how, "BF16_V2", "BF", "FTZ", combine_of(g))
     type = type_of(g)
     spelling = f"HSET2{'.BF' * g.has('BF')}.{how}{'.FTZ' * g.has('FTZ')}.{combine_of(g)}.{type}"
     emit(g, spelling, [g.destination(type), *sources(g, 2, type), g.source("P")])

@@ -43,6 +43,8 @@ def iadd(g: Given) -> None:
 
 @lowers("IMAD", "UIMAD")
 def imad(g: Given) -> None:
+    """.MOV, .SHL and .IADD say what it is for: one of its factors or its addend is a number."""
+    g.has("MOV", "SHL", "IADD")
     tail = ".U32" * g.has("U32") + ".X" * g.has("X")
     if g.has("WIDE"):
         g.compute(f"IMAD.WIDE{tail}", "u64 P? = u32 u32 u64 P?")
@@ -64,7 +66,7 @@ def lea(g: Given) -> None:
 @lowers("SHF", "USHF")
 def shf(g: Given) -> None:
     type = g.first_of("U32", "S32", "U64", "S64") or "U32"
-    g.compute(f"SHF.{'L' if g.has('L') else 'R'}{'.W' * g.has('W')}.{type}{'.HI' * g.has('HI')}", "u32 = u32 u32 u32")
+    g.compute(f"SHF.{g.first_of('L', 'R')}{'.W' * g.has('W')}.{type}{'.HI' * g.has('HI')}", "u32 = u32 u32 u32")
 
 
 @lowers("LOP3", "ULOP3")
@@ -86,11 +88,14 @@ def lookup_table(g: Given, at: int) -> int:
     return operand.value & 0xFF
 
 
+COMPARISONS = ("F", "LT", "EQ", "LE", "GT", "NE", "GE", "T")
+
+
 @lowers("ISETP", "UISETP")
 def isetp(g: Given) -> None:
-    how, combine = g.i.parts[0], g.first_of("AND", "OR", "XOR") or "AND"
-    if g.has("64"):
-        raise g.unknown()
+    how, combine = g.first_of(*COMPARISONS), g.first_of("AND", "OR", "XOR") or "AND"
+    if how is None:
+        raise g.unknown("it compares in a way that is not known")
     tail = ".U32" * g.has("U32") + f".{combine}"
     if g.has("U64", "S64"):
         g.compute(f"ISETP.{how}.{'U64' if g.has('U64') else 'S64'}.{combine}", "P P = u64 u64 P")
@@ -113,18 +118,18 @@ def bound(g: Given) -> None:
         if g.destination("P") is not NOTHING:
             raise g.unknown("a predicate that it writes is not known")
     operands = [target, *g.assign("= u32 u32")]
-    g.emit(Action.COMPUTE, f"VIMNMX.{'U32' if g.has('U32') else 'S32'}", [*operands, g.source("P")])
+    g.emit(Action.COMPUTE, f"VIMNMX.{g.first_of('U32', 'S32') or 'S32'}", [*operands, g.source("P")])
 
 
 @lowers("VIMNMX3")
 def bound_of_three(g: Given) -> None:
     """The least (or, with !PT last, the greatest) of three."""
-    g.compute(f"VIMNMX3.{'U32' if g.has('U32') else 'S32'}", "u32 = u32 u32 u32 P")
+    g.compute(f"VIMNMX3.{g.first_of('U32', 'S32') or 'S32'}", "u32 = u32 u32 u32 P")
 
 
 @lowers("VIADDMNMX")
 def add_and_bound(g: Given) -> None:
-    g.compute(f"VIADDMNMX.{'U32' if g.has('U32') else 'S32'}{'.RELU' * g.has('RELU')}", "u32 = u32 u32 u32 P")
+    g.compute(f"VIADDMNMX.{g.first_of('U32', 'S32') or 'S32'}{'.RELU' * g.has('RELU')}", "u32 = u32 u32 u32 P")
 
 
 @lowers("IABS")
@@ -144,7 +149,7 @@ def brev(g: Given) -> None:
 
 @lowers("FLO", "UFLO")
 def find_leading_one(g: Given) -> None:
-    type = "u32" if g.has("U32") else "s32"
+    type = (g.first_of("U32", "S32") or "S32").lower()
     g.compute(f"bfind{'.shiftamt' * g.has('SH')}.{type}", f"u32 = {type}")
 
 
@@ -167,16 +172,14 @@ def permute(g: Given) -> None:
 
 @lowers("VABSDIFF")
 def sum_of_absolute_difference(g: Given) -> None:
-    if set(g.i.parts) - {"U32", "S32"}:
-        raise g.unknown()
-    type = "u32" if g.has("U32") else "s32"
+    type = (g.first_of("U32", "S32") or "S32").lower()
     g.compute(f"sad.{type}", f"{type} = {type} {type} {type}")
 
 
 @lowers("IDP")
 def dot_product(g: Given) -> None:
-    types = [part.lower() for part in g.i.parts if part in ("S8", "U8", "S16", "U16")]
-    if "4A" not in g.i.parts or len(types) != 2:
+    types = [part.lower() for part in g.all_of("S8", "U8", "S16", "U16")]
+    if not g.has("4A") or len(types) != 2:
         raise g.unknown()
     g.compute("dp4a." + ".".join(f"{type[0]}32" for type in types), "b32 = b32 b32 b32")
 

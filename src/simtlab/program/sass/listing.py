@@ -19,8 +19,8 @@ class Listed:
 
 
 def listed(cubin: Cubin, kernel: str) -> list[Listed]:
-    sections = {one.section: one.name for one in reversed(cubin.kernel(kernel).functions)}
-    return [Listed(i.address, i.text, i.control, cubin.lines.at(sections.get(i.section, kernel), i.address - i.section))
+    image = cubin.kernel(kernel)
+    return [Listed(i.address, i.text, i.control, cubin.line_of(image, i.section, i.address))
             for i in instructions_of(cubin, kernel)]  # fmt: skip
 
 

@@ -2,14 +2,14 @@
 
 from collections import deque
 
-from simtlab.isa.shape import UNIFORM, UNIFORM_64, VARYING
+from simtlab.isa.shape import ADDRESS, ADDRESS_64, UNIFORM, UNIFORM_64, VARYING
 from simtlab.program.action import Action, Space
 from simtlab.program.definitions import ENTRY, Definitions
 from simtlab.program.encode import address_at
 from simtlab.program.function import FunctionCode
 from simtlab.program.load_classes import DECIDED_AT_RUN_TIME, READ_BY_ACTION, Load
 from simtlab.program.lower import Lowered
-from simtlab.program.operand import NO_REGISTER
+from simtlab.program.sass.registers import registers_of
 
 MEMORY = {Space.GLOBAL: "global memory", Space.GENERIC: "global memory", Space.SHARED: "shared memory", Space.LOCAL: "local memory"}
 
@@ -51,9 +51,8 @@ def _chain(came_from: dict[int, int], first: int, last: int) -> tuple[int, ...]:
 
 def _address_registers(instruction: Lowered) -> list[int]:
     at = address_at(instruction)
-    named = [instruction.operands[at], *[operand for operand in instruction.operands if operand.kind in ("a", "A")]]
-    wide = {"q": 2, "A": 2}
-    return [operand.register + k for operand in named if operand.register != NO_REGISTER for k in range(wide.get(operand.kind, 1))]
+    uniform = [operand for operand in instruction.operands if operand.kind in (ADDRESS, ADDRESS_64)]
+    return [number for operand in (instruction.operands[at], *uniform) for number in registers_of(operand)]
 
 
 def read_at_run_time(instruction: Lowered) -> str:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from simtlab.frontend.sass import text as sass
 from simtlab.isa.access import SCALES
-from simtlab.isa.shape import ABSENT, PAIR, SCALAR, SCALAR_64, WORD
+from simtlab.isa.shape import ABSENT, CONSTANT, CONSTANT_64, PAIR, SCALAR, SCALAR_64, WORD
 from simtlab.program.action import Action, Space
 from simtlab.program.operand import Operand, immediate
 from simtlab.program.sass.given import NOTHING, Given, lowers
@@ -21,7 +21,7 @@ WIDE = (Space.GLOBAL, Space.GENERIC)
 
 def size_of(g: Given) -> str:
     """How PTX spells what is loaded or stored: a vector of words where it is more than one."""
-    return SIZES[g.first_of(*SIZES) or ""] if g.first_of(*SIZES) else "b32"
+    return SIZES.get(g.first_of(*SIZES) or "", "b32")
 
 
 def words(g: Given, size: str, written: bool) -> list[Operand]:
@@ -80,6 +80,7 @@ def operation_of(g: Given) -> str:
     if name is None:
         raise g.unknown()
     real = g.first_of(*REAL)
+    g.has("FTZ")  # PTX's rows do what the hardware does with subnormal numbers in each kind of memory
     wide = g.has("64", "S64", "U64")
     if real and name in ("add", "min", "max"):
         halves = ".noftz" if REAL[real][-2:] in ("x2", "16") else ""
@@ -102,7 +103,8 @@ def atomic(g: Given) -> None:
     space = SPACES[g.i.opcode]
     if g.has("CAST"):
         return swap_and_tell(g, space)
-    if g.has("POPC"):  # counts the lanes: each adds one
+    if g.has("POPC") and g.has("INC"):  # counts the lanes: each adds one
+        g.only("POPC", "INC", "32")
         target = words(g, "b32", written=True)
         place, last = address_in(g, space)
         return g.emit(Action.ATOMIC, "atom.add.u32", [*target, *place, immediate(1), *last], space=space)
@@ -145,10 +147,10 @@ def load_constant(g: Given) -> None:
     place = g.place_in_bank(operand.bank, operand.offset)
     if index is None or index.number is None:
         if len(target) == 1 and size == "b32":
-            g.emit(Action.COMPUTE, "mov.b32", [*target, Operand("c", value=place)])
+            g.emit(Action.COMPUTE, "mov.b32", [*target, Operand(CONSTANT, value=place)])
         elif size == "v2.b32" and target[0].kind in (WORD, SCALAR):
             kind = SCALAR_64 if target[0].kind == SCALAR else PAIR
-            g.emit(Action.COMPUTE, "mov.b64", [Operand(kind, target[0].register, written=True), Operand("C", value=place)])
+            g.emit(Action.COMPUTE, "mov.b64", [Operand(kind, target[0].register, written=True), Operand(CONSTANT_64, value=place)])
         else:
             g.emit(Action.COMPUTE, f"ld.param.{size}", [*target, Operand(ABSENT), immediate(place)])
         return
@@ -168,6 +170,8 @@ def fence(g: Given) -> None:
 
 @lowers("ERRBAR", "CCTL", "CCTLL", "CCTLT", "DEPBAR", "LDGDEPBAR", "PREEXIT", "ACQBULK", "PMTRIG", "CGAERRBAR")
 def nothing(g: Given) -> None:
+    """Whatever they say: memory is in order here."""
+    g.asked.update(g.i.parts)
     g.emit(Action.NOTHING)
 
 

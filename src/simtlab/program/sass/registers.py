@@ -1,6 +1,8 @@
 """Where a thread's registers lie in the warp's register window, and the numbers they have as operands."""
 
 from simtlab.isa.lanes import ROW_BYTES
+from simtlab.isa.shape import ADDRESS_64, PAIR, SCALAR_64
+from simtlab.program.operand import NO_REGISTER, Operand
 from simtlab.program.registers import Allocation
 
 FIRST_PREDICATE, FIRST_UNIFORM_PREDICATE, FIRST_UNIFORM = 256, 264, 272  # numbers of P0, UP0, UR0; Rn has n
@@ -9,6 +11,13 @@ N_NAMED = FIRST_UNIFORM + N_UNIFORM
 PREDICATE_BYTES = UNIFORM_BYTES = 4
 UNIFORM_PREDICATES_AT, UNIFORMS_AT = 32, 64
 REGISTERS_AT = -(-(UNIFORMS_AT + UNIFORM_BYTES * N_UNIFORM) // ROW_BYTES) * ROW_BYTES
+
+
+def registers_of(operand: Operand) -> list[int]:
+    """The numbers of the registers that an operand names: two for a pair."""
+    if operand.register == NO_REGISTER:
+        return []
+    return [operand.register, operand.register + 1] if operand.kind in (PAIR, SCALAR_64, ADDRESS_64) else [operand.register]
 
 
 def number_of(file: str, number: int) -> int:

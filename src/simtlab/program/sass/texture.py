@@ -6,7 +6,7 @@ are known for sm_75 to sm_120. There is one level, so levels change nothing.
 """
 
 from simtlab.frontend.sass import text as sass
-from simtlab.isa.shape import CONSTANT
+from simtlab.isa.shape import CONSTANT, WORD
 from simtlab.program.action import Action
 from simtlab.program.operand import ABSENT_OPERAND, Operand, immediate
 from simtlab.program.sass.given import NOTHING, Given, lowers
@@ -28,8 +28,7 @@ MAX_PACKED = 4
 @lowers("TEX", "TLD")
 def fetch(g: Given) -> None:
     """TEX takes real coordinates and filters, TLD whole ones."""
-    if unknown := [part for part in g.i.parts if part not in FETCH_PARTS]:
-        raise g.unknown(f"what .{'.'.join(unknown)} means")
+    g.only(*FETCH_PARTS)
     later, first = words(g, "v2.b32", written=True), words(g, "v2.b32", written=True)
     geometry, mask = geometry_of(g)
     packed = packed_in(g, AXES[geometry] + g.has("B") + g.has(*LEVELS))
@@ -83,7 +82,7 @@ def row_of(g: Given, count: int) -> list[Operand]:
 def registers(g: Given, first: sass.Register, count: int) -> list[Operand]:
     if first.number is None:
         return [immediate(0)] * count
-    return [Operand("w", number_of("R", first.number + k)) for k in range(count)]
+    return [Operand(WORD, number_of("R", first.number + k)) for k in range(count)]
 
 
 def handle_of(g: Given) -> Operand:
@@ -108,8 +107,7 @@ def filled(coordinates: list[Operand]) -> list[Operand]:
 @lowers("SULD", "SUST")
 def surface(g: Given) -> None:
     """Bytes of a surface as they are (.D), x counted in bytes (.BA)."""
-    if unknown := [part for part in g.i.parts if part not in (*ORDER_PARTS, *SURFACES, *SIZES, *MODES, "D", "BA")]:
-        raise g.unknown(f"what .{'.'.join(unknown)} means")
+    g.only(*ORDER_PARTS, *SURFACES, *SIZES, *MODES, "D", "BA")
     name, mode = g.first_of(*SURFACES), MODES.get(g.first_of(*MODES) or "", "clamp")
     if name is None or not (g.has("D") and g.has("BA")) or g.has("S8", "S16"):
         raise g.unknown()

@@ -1,6 +1,7 @@
 """Lowering of shuffles, votes, matches, reductions, and of special registers."""
 
 from simtlab.frontend.sass import text as sass
+from simtlab.isa.shape import UNIFORM
 from simtlab.isa.spaces import SHARED_BASE
 from simtlab.program import context
 from simtlab.program.action import Action
@@ -30,7 +31,7 @@ def read_special(g: Given) -> None:
         g.emit(Action.COMPUTE, f"mov.{type}", [target, immediate(NUMBERS[source.name])])
         return
     if source.name == "SR_VIRTID":  # %warpid in bits 8 to 14, as what ptxas does with it says
-        g.emit(Action.COMPUTE, "shl.b32", [target, Operand("u", value=context.offset("warpid")), immediate(8)])
+        g.emit(Action.COMPUTE, "shl.b32", [target, Operand(UNIFORM, value=context.offset("warpid")), immediate(8)])
         return
     name = WHOLE.get(source.name) if wide else SPECIAL.get(source.name)
     known = context.special(name) if name else None
@@ -61,10 +62,12 @@ def match(g: Given) -> None:
     if g.has("ALL"):
         told = g.destination("P") if g.next_is_predicate else NOTHING
         g.emit(Action.COMPUTE, f"match.all.sync.{type}", [g.destination("b32"), told, g.source(type), EVERY_LANE])
-    else:
+    elif g.has("ANY"):
         if g.next_is_predicate:
             g.take()
         g.emit(Action.COMPUTE, f"match.any.sync.{type}", [g.destination("b32"), g.source(type), EVERY_LANE])
+    else:
+        raise g.unknown()
 
 
 @lowers("REDUX")
