@@ -179,6 +179,26 @@ def test_launches_of_a_file_with_its_own_machine_are_stored(tmp_path, monkeypatc
     assert "when stored" in refused(BAD_INPUT, "profile", by_options, "--store", "../s.db", "-o", "page.html")
 
 
+def test_a_result_of_a_machine_and_a_policy_of_ones_own_is_run_again(tmp_path, monkeypatch):
+    """The store has the machine's keys, so its file may be gone; the policy's file is asked for where it was."""
+    from simtlab.policies.choice import FOLDER
+
+    machine, policy = tmp_path / "mine.toml", tmp_path / "turns.py"
+    machine.write_text('base = "caps-gtx480"\n[core]\ncores = 2\n[l1d]\nways = 8\n')
+    policy.write_text((FOLDER / "warp_scheduler" / "lrr.py").read_text())
+    monkeypatch.chdir(tmp_path)
+    chosen = ["--gpu", "mine.toml", "--policy", "warp_scheduler=./turns.py"]
+    ran = json.loads(invoke("run", *LAUNCH, *chosen, "--store", "s.db", "--json").stdout)
+    machine.unlink()
+    monkeypatch.chdir(tmp_path.parent)
+    again = ["profile", ran["key"], "--store", tmp_path / "s.db", "-o", tmp_path / "page.html"]
+    told = invoke(*again, "--json")
+    assert told.exit_code == 0, told.output
+    assert json.loads(told.stdout)["launches"][0]["cycles"] == ran["timing"]["cycles"]
+    policy.unlink()
+    assert f"no warp scheduler '{policy}'" in refused(BAD_INPUT, *again)
+
+
 def test_what_cannot_be_stored_is_not(tmp_path):
     store = tmp_path / "s.db"
     assert "needs a machine" in refused(BAD_INPUT, "run", *LAUNCH, "--store", store)

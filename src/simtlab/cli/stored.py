@@ -14,6 +14,7 @@ from simtlab.cli.plan import Options
 from simtlab.cli.profile import Look, Target
 from simtlab.cli.workloads import WorkloadAnswer, WorkloadOptions, input_files, is_workload
 from simtlab.lab.machines import Host, MachineChoice
+from simtlab.policies.choice import PolicyChoice
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,6 +34,7 @@ def run_and_store(target: Target, machine: MachineChoice, look: Look, store: Pat
     """Run something as it is, and put what it came to into a store. A run that was given up is not stored."""
     from simtlab.lab.applications import put, timed_launches
     from simtlab.lab.errors import SourcesChanged
+    from simtlab.lab.ingredients import own_policies
     from simtlab.lab.run_experiment import record_of
 
     machine = target.machine(machine)
@@ -48,6 +50,9 @@ def run_and_store(target: Target, machine: MachineChoice, look: Look, store: Pat
     assert look.gpu is not None
     done = timed_launches(target.file.name, [(run.program, run) for run in look.runs if run.program is not None])
     record = record_of(before, machine, done, look.gpu, folder_of(found, target.file), seconds)
+    for slot, policy in {**own_policies(machine), **machine.policies}.items():
+        if policy.name.endswith(".py"):  # with its file the result can be run again
+            record.policies[slot]["file"] = str(Path(policy.name).resolve())
     put(store, record)
     return Stored(found, record.key, store)
 
@@ -153,7 +158,6 @@ def stored(key: str, store: Path | None) -> StoredRun:
     from simtlab.lab.applications import FILE_SIZE, SIZE
     from simtlab.lab.experiment import Experiment
     from simtlab.lab.store.results import results
-    from simtlab.policies.choice import PolicyChoice
 
     found = results(store, versions="all").one(key)
     plain, inputs = found.plain, found.inputs
@@ -161,12 +165,25 @@ def stored(key: str, store: Path | None) -> StoredRun:
         raise BadInput(f"the result {key} is of an application, which cannot be run from the store; give its .cu file")
     if inputs["files"]:
         raise BadInput(f"the result {key} was made with input files ({', '.join(inputs['files'])}), which the store does not hold")
-    policies = {slot: PolicyChoice(one["name"], one["parameters"]) for slot, one in found.policies.items()}
-    machine = MachineChoice(plain["gpu"], found.changes, policies)
     if plain["size"] == FILE_SIZE:
-        return of_file(found, machine)
-    experiment = Experiment(plain["workload"], plain["size"], machine, inputs["seed"], inputs["parameters"])
-    return StoredRun(experiment.workload, str(experiment), int(plain["cycles"]), lambda host: run_again(experiment, host))
+        return of_file(found)
+    experiment = Experiment(plain["workload"], plain["size"], machine_of(found), inputs["seed"], inputs["parameters"])
+    title = f"{plain['workload']} {plain['size']} on {name_of_machine(found)}"
+    return StoredRun(experiment.workload, title, int(plain["cycles"]), lambda host: run_again(experiment, host))
+
+
+def machine_of(found: Result) -> MachineChoice:
+    """The machine of a result, from the values of all its keys: the file that it came from may be gone. Policies that do not
+    come with simtlab are read from where they were."""
+    from simtlab.machine.config import load
+
+    policies = {slot: PolicyChoice(one.get("file", one["name"]), one["parameters"]) for slot, one in found.policies.items()}
+    return MachineChoice(load("gtx480").replace(found.machine), {}, policies)  # every key but those of policies is replaced
+
+
+def name_of_machine(found: Result) -> str:
+    policies = {slot: PolicyChoice(one["label"]) for slot, one in found.policies.items()}
+    return str(MachineChoice(found.plain["gpu"], found.changes, policies))
 
 
 def run_again(experiment: Experiment, host: Host) -> None:
@@ -178,7 +195,7 @@ def run_again(experiment: Experiment, host: Host) -> None:
     experiment.program().run(gpu)
 
 
-def of_file(found: Result, machine: MachineChoice) -> StoredRun:
+def of_file(found: Result) -> StoredRun:
     """The run of a program file, with the options that were given for it."""
     given: Mapping[str, Any] = found.inputs["parameters"]
     options = Options(
@@ -186,5 +203,5 @@ def of_file(found: Result, machine: MachineChoice) -> StoredRun:
         given.get("option", []), list(map(Path, given.get("include", []))),
     )  # fmt: skip
     target = Target(Path(given["file"]), options, WorkloadOptions(None, []), found.inputs["seed"])
-    title = f"{target.file.stem} on {machine}"
+    title, machine = f"{target.file.stem} on {name_of_machine(found)}", machine_of(found)
     return StoredRun(target.file.stem, title, int(found.plain["cycles"]), lambda host: target.run(machine, host, True))

@@ -12,6 +12,7 @@ from simtlab.policies.choice import PolicyChoice, read_choice
 
 if TYPE_CHECKING:
     from simtlab.host.gpu import Gpu
+    from simtlab.machine.config import MachineConfig
 
 POLICY_EXAMPLES = "for example warp_scheduler=gto, warp_scheduler=two-level,active_warps=6 or warp_scheduler=./mine.py"
 
@@ -30,9 +31,9 @@ class Host:
 
 @dataclass(frozen=True)
 class MachineChoice:
-    """A preset or a file, keys changed, policies by slot. Without a `gpu` the run is functional."""
+    """A preset, a file or a configuration, keys changed, policies by slot. Without a `gpu` the run is functional."""
 
-    gpu: str | None = None
+    gpu: str | MachineConfig | None = None
     changes: Mapping[str, Any] = field(default_factory=dict)
     policies: Mapping[str, PolicyChoice] = field(default_factory=dict)
 
