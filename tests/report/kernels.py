@@ -107,8 +107,9 @@ BARRIER = """extern "C" __global__ void barrier(float *out, float a, int rounds)
 
 
 def profile(machine: str, text: str, grid, block, arguments, **changes) -> LaunchProfile:
-    """Of the one kernel in a text; keys of the machine with __ for the dot."""
-    gpu = sl.Gpu(machine, set={key.replace("__", "."): value for key, value in changes.items()})
+    """Of the one kernel in a text; keys of the machine with __ for the dot. `h200/sm_90` executes machine code."""
+    name, _, isa = machine.partition("/")
+    gpu = sl.Gpu(name, isa=isa or None, set={key.replace("__", "."): value for key, value in changes.items()})
     gpu.machine.interval_cycles = 64
     values = [gpu.array(value) if isinstance(value, np.ndarray) else value for value in arguments]
     name = text.split("void ")[1].split("(")[0]
@@ -127,6 +128,7 @@ NARROW = {
     "h200": {"core__cores": 8, "l2__slices": 8, "l2__slices_per_channel": 4, "dram__channels": 2},
     "caps-gtx480": {"core__cores": 8, "l2__slices": 4, "dram__channels": 2},
 }
+FEW["h200/sm_90"], NARROW["h200/sm_90"] = FEW["h200"], NARROW["h200"]
 
 
 @cache
@@ -177,16 +179,16 @@ def triad(machine: str) -> LaunchProfile:
 
 @cache
 def fma(machine: str) -> LaunchProfile:
-    ctas = 64 if machine == "h200" else 24
+    ctas = 64 if machine.startswith("h200") else 24
     return profile(machine, FMA, ctas, 256, [zeros(ctas * 256), 1.5, 0.5, 10], **FEW[machine])
 
 
 @cache
 def tail(machine: str) -> LaunchProfile:
     """1.1 waves of CTAs, of which each takes its time however few there are."""
-    fit = 4 if machine == "h200" else 1
+    fit = 4 if machine.startswith("h200") else 1
     ctas = 1 + fit * FEW[machine]["core__cores"]
-    return profile(machine, CHAIN, ctas + 2 * (machine == "h200"), 64, [zeros(ctas * 64 + 128), 1.5, 2000], **FEW[machine])
+    return profile(machine, CHAIN, ctas + 2 * (machine.startswith("h200")), 64, [zeros(ctas * 64 + 128), 1.5, 2000], **FEW[machine])
 
 
 @cache
@@ -211,7 +213,7 @@ def lone_warps(machine: str) -> LaunchProfile:
 
 @cache
 def barrier(machine: str) -> LaunchProfile:
-    ctas = 64 if machine == "h200" else 24
+    ctas = 64 if machine.startswith("h200") else 24
     return profile(machine, BARRIER, ctas, 256, [zeros(ctas * 256), 1.5, 300], **FEW[machine])
 
 

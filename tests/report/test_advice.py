@@ -6,14 +6,16 @@ from dataclasses import replace
 import pytest
 
 import simtlab as sl
+from simtlab.program.action import Action
+from simtlab.program.lower import Lowered
 from simtlab.report.advice import WORTH_SAYING, advice, explain, findings
+from simtlab.report.instruction_kinds import lane_bytes
 from simtlab.report.profile import profile_of
-from simtlab.report.rules.access import access_bytes
 from simtlab.report.rules.ledger import Ledger, put_blame
 from simtlab.report.rules.words import listed
 from tests.report import kernels
 
-H200, CAPS = "h200", "caps-gtx480"
+H200, CAPS, MACHINE_CODE = "h200", "caps-gtx480", "h200/sm_90"
 BOTH = pytest.mark.parametrize("machine", [H200, CAPS])
 
 
@@ -420,13 +422,29 @@ def test_where_nothing_stands_out_one_sentence_says_what_the_kernel_is_limited_b
 
 
 @pytest.mark.parametrize(
-    ("text", "width"),
-    [("ld.global.f32 %f1, [%rd6];", 4), ("ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1];", 16), ("st.shared.u8 [%r1], %rs1;", 1),
-     ("@%p1 ld.global.nc.v2.f64 {%d1, %d2}, [%rd1];", 16), ("ld.const.b16 %rs1, [%rd1];", 2),
-     ("red.global.add.f16x2 [%rd1], %r1;", 4)],
+    ("spelling", "width"),
+    [("ld.f32", 4), ("ld.v4.f32", 16), ("st.b8", 1), ("ld.v2.f64", 16), ("ld.b16", 2), ("red.add.noftz.f16x2", 4),
+     ("atom.add.noftz.bf16x2", 4), ("CAST.P.b64", 8)],
 )  # fmt: skip
-def test_the_width_of_an_access_is_read_from_its_type(text, width):
-    assert access_bytes(text) == width
+def test_the_width_of_an_access_is_read_from_its_type(spelling, width):
+    action = {"l": Action.LOAD, "s": Action.STORE}.get(spelling[0], Action.ATOMIC)
+    assert lane_bytes(Lowered(action, spelling, [], None)) == width
+    assert lane_bytes(Lowered(Action.COMPUTE, spelling, [], None)) == 0
+
+
+FIRST_SENTENCES = {
+    "transpose": "uncoalesced", "strided": "uncoalesced", "reduction": "bank-conflicts", "rows": "bank-conflicts",
+    "spmv": "divergence", "chase": "global-load-latency", "triad": "dram-bandwidth", "fma": "compute-bound", "barrier": "barrier",
+    "shared_histogram": "atomics", "local": "local-memory", "roots": "special-functions", "fences": "fences",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*FIRST_SENTENCES])
+def test_machine_code_gets_the_same_advice(name):
+    """Rules ask what an instruction does, not how it is spelled."""
+    profile = getattr(kernels, name)(MACHINE_CODE)
+    assert profile.language == "SASS"
+    first(profile, FIRST_SENTENCES[name])
 
 
 TWO_ARMS = """.version 7.0

@@ -44,8 +44,8 @@ def kinds(profile: LaunchProfile) -> list[Kind]:
         return Kind(name, sum(row.issued for row in chosen), made, unit)
 
     through_l1 = [row for row in profile.rows if row.memory in ("global", "local", "generic", "surface")]
-    atomic = [row for row in through_l1 if is_atomic(row)]
-    plain = [row for row in through_l1 if not is_atomic(row)]
+    atomic = [row for row in through_l1 if row.role == "atomic"]
+    plain = [row for row in through_l1 if row.role != "atomic"]
     by_memory = {name: [row for row in profile.rows if row.memory == name] for name in ("shared", "constant", "texture")}
     return [
         of("Global, local loads", "sectors", [row for row in plain if row.is_load]),
@@ -56,12 +56,6 @@ def kinds(profile: LaunchProfile) -> list[Kind]:
         of("Texture fetches", "lines", by_memory["texture"]),
         Kind("Instruction fetch", profile.instructions, count["l1i_hits"] + count["l1i_misses"], "fetches"),
     ]
-
-
-def is_atomic(instruction: InstructionProfile) -> bool:
-    words = instruction.text.split()
-    opcode = next((word for word in words if not word.startswith("@")), "")
-    return opcode.split(".")[0] in ("atom", "red", "sured")
 
 
 @dataclass(frozen=True)

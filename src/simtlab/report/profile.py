@@ -14,6 +14,7 @@ from simtlab.frontend.listing import statement_texts
 from simtlab.machine.core.state import Stall
 from simtlab.machine.utilisation import utilisation
 from simtlab.program.definitions import ENTRY, Definitions, is_slot
+from simtlab.report.instruction_kinds import is_load, lane_bytes, memory_of, role_of
 
 if TYPE_CHECKING:
     from simtlab.machine.config import MachineConfig
@@ -25,7 +26,6 @@ CAUSES = [cause.name.lower() for cause in Stall]
 NO_INTERVALS: dict[str, np.ndarray] = {"cycle": np.zeros(0, np.int64)}  # of a run whose GPU is gone
 MOST_LAUNCHES = 12  # that are shown one by one
 LOAD_CLASSES = {1: "D", 0: "N"}  # of global loads, see docs/loads.md; empty for anything else
-SPACES = {"global": "global", "local": "local", "shared": "shared", "const": "constant", "param": "", "generic": "generic"}
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,10 @@ class InstructionProfile:
     stalls: Mapping[str, int]  # scheduler cycles in which it was waited for, by cause; those above 0
     memory: str  # global, local, shared, constant, generic, texture, surface; empty if it touches none
     is_load: bool
+    role: str  # load, store, atomic, barrier, branch, special (of the special function unit); empty for anything else
+    lane_bytes: int  # that a lane loads or stores
+    is_guarded: bool
+    writes: frozenset[int]  # registers
     accesses: int  # lines or sectors
     passes: int  # of shared memory
     load_class: str
@@ -58,6 +62,7 @@ class LaunchProfile:
     """A launch, or several of one kernel added up."""
 
     kernel: str
+    language: str  # of its instructions: PTX or SASS
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     launches: int
@@ -138,8 +143,9 @@ def profile_of(
     rows = rows_of(program, timing)
     fits = timing.occupancy
     return LaunchProfile(
-        program.readable_name, grid, block, 1, machine, timing.cycles, timing.instructions, timing.counters, timing.stalls,
-        timing.energy, program.registers, shared_bytes, fits.ctas, fits.limited_by, fits.l1_bytes, fits.shared_bytes, rows,
+        program.readable_name, "SASS" if program.is_machine_code else "PTX", grid, block, 1, machine, timing.cycles,
+        timing.instructions, timing.counters, timing.stalls, timing.energy, program.registers, shared_bytes, fits.ctas,
+        fits.limited_by, fits.l1_bytes, fits.shared_bytes, rows,
         sources_of(program, rows), during(intervals, timing.start, timing.start + timing.cycles),
     )  # fmt: skip
 
@@ -151,6 +157,7 @@ def rows_of(program: Program, timing: TimedRun) -> list[InstructionProfile]:
     work, table = timing.work_by_instruction, timing.loads.table()
     hits = dict(zip(table["pc"], zip(table["hit"], table["requests"], strict=True), strict=True))
     producers = [loads for code in program.functions.values() for loads in loads_waited_for(code)]
+    written = [usage.writes for code in program.functions.values() for usage in code.usages]
     rows = []
     for pc, (lowered, text) in enumerate(zip(program.lowered, texts, strict=True)):
         source, causes = lowered.origin.source, timing.stalls_by_instruction[pc].tolist()
@@ -159,7 +166,8 @@ def rows_of(program: Program, timing: TimedRun) -> list[InstructionProfile]:
         rows.append(InstructionProfile(
             pc, text, source.file if source else "", source.line if source else 0, causes[0], int(work["lanes"][pc]),
             {cause: count for cause, count in list(zip(CAUSES, causes, strict=True))[1:] if count},
-            memory, bool(memory) and lowered.origin.opcode in LOADING, int(work["accesses"][pc]), int(work["passes"][pc]),
+            memory, is_load(lowered.origin), role_of(lowered), lane_bytes(lowered), lowered.guard is not None, written[pc],
+            int(work["accesses"][pc]), int(work["passes"][pc]),
             LOAD_CLASSES.get(int(program.load_classes[pc]), ""), hit, requests - hit,
             producers[pc],
         ))  # fmt: skip
@@ -203,27 +211,6 @@ def _sums(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {name: sum(part.get(name, 0) for part in parts) for name in dict.fromkeys(name for part in parts for name in part)}
 
 
-LOADING = {"ld", "ldu", "atom", "tex", "tld4", "suld", "LDG", "LD", "LDS", "LDL", "ATOMG", "ATOM", "ATOMS", "TEX", "TLD", "SULD"}
-OF_MACHINE_CODE = {
-    "LDG": "global", "STG": "global", "ATOMG": "global", "REDG": "global", "LD": "generic", "ST": "generic", "ATOM": "generic",
-    "RED": "generic", "LDS": "shared", "STS": "shared", "ATOMS": "shared", "LDL": "local", "STL": "local", "TEX": "texture",
-    "TLD": "texture", "SULD": "surface", "SUST": "surface",
-}  # fmt: skip
-OF_MEMORY = {"tex": "texture", "tld4": "texture", "suld": "surface", "sust": "surface", "sured": "surface"}
-
-
-def memory_of(opcode: str, modifiers: Sequence[str]) -> str:
-    """Which memory an instruction touches; empty for none, and for parameters, which are constants of the launch."""
-    if opcode in OF_MEMORY:
-        return OF_MEMORY[opcode]
-    if opcode in OF_MACHINE_CODE:
-        return OF_MACHINE_CODE[opcode]
-    if opcode not in ("ld", "ldu", "st", "atom", "red"):
-        return ""
-    named = [SPACES[word.split("::")[0]] for word in modifiers if word.split("::")[0] in SPACES]
-    return named[0] if named else "generic"
-
-
 def loads_waited_for(code: FunctionCode) -> list[list[int]]:
     """Of each instruction of a function, the loads from memory whose results it may read or overwrite (the scoreboard makes it wait
     for both), counted from the program's start."""
@@ -234,10 +221,6 @@ def loads_waited_for(code: FunctionCode) -> list[list[int]]:
         reaching = {d for variable in registers for d in definitions.reaching(k, variable)}
         found.append(sorted(code.first + d for d in reaching - {ENTRY} if is_load(code.instructions[d].origin)))
     return found
-
-
-def is_load(origin: Any) -> bool:
-    return origin.opcode in LOADING and bool(memory_of(origin.opcode, origin.modifiers))
 
 
 def sources_of(program: Program, rows: Sequence[InstructionProfile]) -> dict[str, str]:

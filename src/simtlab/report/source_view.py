@@ -130,7 +130,7 @@ def context_row(label: str, text: str, here: dict[str, Any]) -> Markup:
 
 
 def instruction_table(profile: LaunchProfile, prefix: str) -> Markup:
-    """The PTX instructions in program order."""
+    """The instructions in program order."""
     files = {file: k for k, file in enumerate(files_of(profile))}
     costs = [cost_of([row]) for row in profile.rows]
     hottest = max((cost.cycles for cost in costs), default=0)
@@ -142,7 +142,7 @@ def instruction_table(profile: LaunchProfile, prefix: str) -> Markup:
         loads = [element("a", str(pc), href=f"#{prefix}-p{pc}") for pc in row.waits_on]
         waits = join([element("span", "waits for ", *(join([load, " "]) for load in loads), class_="waits")] if loads else [])
         rows.append(cost_row(label, row.text, cost, (profile, hottest), here, waits))
-    return framed("PTX instructions", "Number", "Instruction", rows, profile)
+    return framed(f"{profile.language} instructions", "Number", "Instruction", rows, profile)
 
 
 def cost_row(

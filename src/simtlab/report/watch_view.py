@@ -21,7 +21,7 @@ BUTTONS = {"first": "First", "back10": "-10", "back": "Previous", "next": "Next"
 
 
 def texts_of(watch: Watch) -> list[list[str]]:
-    """The instructions of each kernel, as the PTX has them."""
+    """The instructions of each kernel, as their text has them."""
     return [statement_texts(p.module.text, (one.origin.position for one in p.lowered)) for p in watch.programs]
 
 

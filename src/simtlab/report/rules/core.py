@@ -151,7 +151,7 @@ def barrier(ledger: Ledger) -> Finding | None:
 
 def work_before(profile: LaunchProfile, pc: int) -> tuple[tuple[str, int], float] | None:
     """Between the barrier before and this one: the line with the most scheduler cycles, and its share of them."""
-    barriers = [row.pc for row in profile.rows[:pc] if row.text.startswith(("bar.", "barrier.")) and row.issued]
+    barriers = [row.pc for row in profile.rows[:pc] if row.role == "barrier" and row.issued]
     first = barriers[-1] + 1 if barriers else 0
     spent = {row.pc: float(row.issued + row.stalled) for row in profile.rows[first:pc]}
     lines = by_line(profile, spent)

@@ -27,7 +27,7 @@ def active_lanes(profile: LaunchProfile) -> dict[int, float]:
     for row in profile.rows:
         if not row.issued:
             continue
-        guarded = row.text.startswith("@")
+        guarded = row.is_guarded
         if not guarded or before is None or before.issued != row.issued:
             found[row.pc] = row.lanes / row.issued
         else:
@@ -64,7 +64,7 @@ def divergence(ledger: Ledger) -> Finding | None:
 def branch_before(profile: LaunchProfile, first: InstructionProfile, active: dict[int, float]) -> InstructionProfile | None:
     """The branch that sent lanes another way: the last one before an instruction that more lanes came to."""
     for row in reversed(profile.rows[: first.pc]):
-        if row.text.startswith("@") and " bra" in row.text and row.issued and row.line and active[row.pc] > active[first.pc]:
+        if row.is_guarded and row.role == "branch" and row.issued and row.line and active[row.pc] > active[first.pc]:
             return row
     return None
 

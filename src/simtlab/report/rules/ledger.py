@@ -3,7 +3,6 @@ explained twice."""
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 
@@ -106,15 +105,17 @@ def put_blame(ledger: Ledger) -> None:
     """Put cycles down to the instruction that is to blame: not to the one that waits for a result, but to the load that it waits
     for; not to the one that finds the load/store unit full, but to those that fill it."""
     profile = ledger.profile
-    holders = hold_by_row(profile)
-    put_down_held_back(ledger, holders)
+    holders, functions = hold_by_row(profile), {row.pc: float(row.issued) for row in profile.rows if is_special(row) and row.issued}
+    sfu_is_fuller = profile.utilisation.get("sfu", 0.0) > unit_hold(profile)
+    put_down_held_back(ledger, holders, functions)
     stores = {row.pc: float(row.accesses) for row in profile.rows if is_store(row) and row.accesses}
     moves: dict[tuple[str, int], tuple[str, Mapping[int, float]]] = {}
     for cause, pc in ledger.cycles:
         row, here = profile.rows[pc] if pc != NOWHERE else None, {pc: 1.0}
         if cause in ("lg_throttle", "mio_throttle"):
             special = cause == "mio_throttle" and row is not None and (is_special(row) or not holders)
-            moves[cause, pc] = (SPECIAL, here) if special else (QUEUE, holders or here)
+            behind_special = cause == "mio_throttle" and row is not None and not row.memory and functions and sfu_is_fuller
+            moves[cause, pc] = (SPECIAL, here) if special else (SPECIAL, functions) if behind_special else (QUEUE, holders or here)
         elif cause == "long_scoreboard" and row is not None:
             moves[cause, pc] = cause, loads_of(profile, row, FAR) or here
         elif cause == "imc_miss" and row is not None:
@@ -132,26 +133,18 @@ def loads_of(profile: LaunchProfile, row: InstructionProfile, memories: tuple[st
     their results, or writes the register that one of them is still to write."""
     found = [load for load in (profile.rows[pc] for pc in row.waits_on) if load.memory in memories and load.issued]
     if not found:
-        written = set(registers_written(row))
         loads = [load for load in profile.rows if load.is_load and load.memory in memories and load.issued and load.pc != row.pc]
-        found = [load for load in loads if written & set(registers_written(load))]
+        found = [load for load in loads if row.writes & load.writes]
     return {load.pc: load.passes + load.accesses - load.l1_hits + 1.0 for load in found}
 
 
-def registers_written(row: InstructionProfile) -> list[str]:
-    """Of an instruction, as PTX has it: what stands before the address of a load, else its first operand."""
-    text = row.text.split(" ", 1)[-1] if row.text.startswith("@") else row.text
-    return re.findall(r"%[a-z]+\d+", text.split("[")[0] if row.is_load else text.split(",")[0])
-
-
-def put_down_held_back(ledger: Ledger, holders: Mapping[int, float]) -> None:
+def put_down_held_back(ledger: Ledger, holders: Mapping[int, float], functions: Mapping[int, float]) -> None:
     """A warp was ready, but the scheduling policy kept to others, and those could not issue. What they waited for is not counted.
     For the share of time in which the load/store unit was held, it is taken to be that unit; of the rest, for the share of time in
     which the special function units were busy, those. What remains stays with the policy."""
     profile = ledger.profile
-    special = {row.pc: float(row.issued) for row in profile.rows if is_special(row) and row.issued}
     for cause, weights, share in (
-        (QUEUE, holders, unit_hold(profile)), (SPECIAL, special, min(1.0, profile.utilisation.get("sfu", 0.0))),
+        (QUEUE, holders, unit_hold(profile)), (SPECIAL, functions, min(1.0, profile.utilisation.get("sfu", 0.0))),
     ):  # fmt: skip
         amount, together = share * ledger.left(["held_back"]), sum(weights.values())
         if amount and together:

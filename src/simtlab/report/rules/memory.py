@@ -7,7 +7,6 @@ import math
 from simtlab.report.profile import InstructionProfile, LaunchProfile
 from simtlab.report.rules.access import (
     OFF_CHIP,
-    access_bytes,
     excess_passes,
     excess_sectors,
     is_atomic,
@@ -107,7 +106,7 @@ def uncoalesced(ledger: Ledger) -> Finding | None:
         return None
     row, together = worst(profile, taken), sum(taken.values())
     of = "sectors" if profile.machine.l1d.sector_bytes < profile.machine.l1d.line_bytes else "lines"
-    bytes_, lanes, least = access_bytes(row.text), row.lanes / row.issued, math.ceil(least_sectors(row, profile.machine))
+    bytes_, lanes, least = row.lane_bytes, row.lanes / row.issued, math.ceil(least_sectors(row, profile.machine))
     what, do = ("store", "writes") if is_store(row) else ("load", "reads")
     others = [place for place, cycles in by_line(profile, taken).items() if cycles >= 0.1 * together and place != place_of(row)]
     sentence = (
