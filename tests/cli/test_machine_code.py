@@ -5,7 +5,8 @@ import json
 import pytest
 
 import simtlab as sl
-from tests.cli.conftest import invoke
+from simtlab.cli.answer import BAD_INPUT
+from tests.cli.conftest import invoke, refused
 
 SOURCE = """extern "C" __global__ void scale(float *x, float a)
 {
@@ -55,3 +56,26 @@ def test_a_module_shows_its_ptx_and_its_machine_code():
     plain = sl.Gpu().compile(SOURCE)
     assert "mul.f32" in plain.ptx
     assert plain.sass == ""
+
+
+def test_the_ptx_of_a_line_stands_beside_its_machine_code(file):
+    lines = invoke("inspect", file, "--sass").stdout.splitlines()
+    here = next(k for k, line in enumerate(lines) if line == "scale.cu:4  x[i] = a * x[i];")
+    until = next(k for k in range(here + 1, len(lines)) if lines[k].startswith("scale.cu:"))
+    assert any("mul.f32" in line for line in lines[here:until])
+    found = json.loads(invoke("inspect", file, "--sass", "--json").stdout)["ptx"]["scale"]
+    assert any(row["text"].startswith("mul.f32") and row["source_line"] == 4 for row in found)
+
+
+LAUNCH = ["--grid", 1, "--block", 64, "--arg", "f32[64]=arange", "--arg", "f32:3"]
+
+
+def test_run_executes_what_isa_says(file):
+    ran = {isa: json.loads(invoke("run", file, *LAUNCH, "--isa", isa, "--json").stdout) for isa in ("ptx", "sm_75", "sm_90")}
+    assert ran["sm_90"]["registers_from"] == "ptxas for sm_90"
+    assert len({one["instructions"] for one in ran.values()}) > 1
+    timed = json.loads(invoke("run", file, *LAUNCH, "--gpu", "caps-gtx480", "--isa", "sm_75", "--json").stdout)
+    assert timed["timing"]["set"] == {"core.isa": "sm_75"}
+    assert timed["instructions"] == ran["sm_75"]["instructions"]
+    assert "core.isa" in refused(BAD_INPUT, "run", file, *LAUNCH, "--gpu", "caps-gtx480", "--isa", "sm_20")
+    assert "sm_75, sm_80" in refused(BAD_INPUT, "run", file, *LAUNCH, "--isa", "sm_20")

@@ -18,6 +18,7 @@ from simtlab.cli.options import (
     Gpus,
     Grids,
     Inputs,
+    Isas,
     Json,
     Kernels,
     Patience,
@@ -85,6 +86,7 @@ def run(
     gpu: Gpus = None,
     set: Changes = None,
     policy: Policies = None,
+    isa: Isas = None,
     trace: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a trace for Perfetto: t.json.gz.")] = None,
     window: Windows = None,
     core: Cores = 0,
@@ -102,7 +104,7 @@ def run(
     target = Target(file, options, WorkloadOptions(size, input or []), seed)
 
     def work() -> Answer:
-        machine = choose(gpu, set or [], policy or [])
+        machine = choose(gpu, set or [], policy or [], isa)
         host = Host(threads, max_cycles, check_policies)
         look = Look(None if trace is None else read_window(core, window, 2000), has_curves=False)
 
@@ -124,6 +126,7 @@ def exec(
     gpu: Gpus = None,
     set: Changes = None,
     policy: Policies = None,
+    isa: Isas = None,
     threads: Annotated[int | None, typer.Option(metavar="N", help="Host threads to run on; every core if left out.")] = None,
     max_cycles: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Stop a timed launch after so many cycles and say who waits for whom.")
@@ -157,7 +160,7 @@ def exec(
     from simtlab.lab.machines import Host, choose
 
     def work() -> Answer:
-        machine, host = choose(gpu, set or [], policy or []), Host(threads, max_cycles)
+        machine, host = choose(gpu, set or [], policy or [], isa), Host(threads, max_cycles)
         if resume is not None or not command:
             return applications.resume_instead(resume, command, machine, host)
         selection = applications.read_selection(kernels, launches, gpu is not None, fast_forward, checkpoint_at is not None)
@@ -280,6 +283,7 @@ def loads(
     ] = None,
     set: Changes = None,
     policy: Policies = None,
+    isa: Isas = None,
     size: Sizes = None,
     input: Inputs = None,
     grid: Grids = None,
@@ -310,7 +314,7 @@ def loads(
             return find_loads(file, kernel, option or [], include or [])
         from simtlab.cli.load_figures import time_loads
 
-        return time_loads(file, options, of_workload, choose(gpu, set or [], policy or []), seed)
+        return time_loads(file, options, of_workload, choose(gpu, set or [], policy or [], isa), seed)
 
     answer(work, json)
 

@@ -17,6 +17,7 @@ from simtlab.cli.options import (
     Folders,
     Grids,
     Inputs,
+    Isas,
     Json,
     Kernels,
     Policies,
@@ -48,6 +49,7 @@ def profile(
     gpu: Machines = "h200",
     set: Changes = None,
     policy: Policies = None,
+    isa: Isas = None,
     store: Stores = None,
     baseline: Annotated[
         str | None,
@@ -60,18 +62,18 @@ def profile(
     from simtlab.cli.profile import Target, measured, profile
     from simtlab.cli.stored import is_key, stored
     from simtlab.cli.workloads import WorkloadOptions
-    from simtlab.lab.machines import Host, MachineChoice, choose
+    from simtlab.lab.machines import Host, choose
 
     options = Options(kernel, grid, block, arg or [], [], shared, option or [], include or [])
     target = Target(file, options, WorkloadOptions(size, input or []), seed)
 
     def work() -> Answer:
-        machine = choose(gpu, set or [], policy or [])
+        machine = choose(gpu, set or [], policy or [], isa)
         against = None
         if baseline is not None and is_key(baseline):
             against = stored(baseline, store).figures
         elif baseline is not None:
-            against = partial(measured, target, MachineChoice(gpu if baseline == "." else baseline), Host(), json)
+            against = partial(measured, target, choose(gpu if baseline == "." else baseline, [], [], isa), Host(), json)
         if is_key(str(file)):
             run = stored(str(file), store)
             return profile(run.name, run.title, output, run.figures, against)
@@ -99,6 +101,7 @@ def watch(
     gpu: Machines = "caps-gtx480",
     set: Changes = None,
     policy: Policies = None,
+    isa: Isas = None,
     window: Windows = None,
     core: Cores = 0,
     json: Json = False,
@@ -113,7 +116,7 @@ def watch(
     target = Target(file, options, WorkloadOptions(size, input or []), seed)
 
     def work() -> Answer:
-        machine = choose(gpu, set or [], policy or [])
+        machine = choose(gpu, set or [], policy or [], isa)
         return watched(target, machine, Host(), read_window(core, window, 200), output, json)
 
     answer(work, json)

@@ -35,6 +35,10 @@ Gpus = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="The machine to time it on, a preset or a .toml file; functional if left out."),
 ]
+Isas = Annotated[
+    str | None,
+    typer.Option(metavar="ISA", help="What it executes: ptx, or machine code of sm_75 to sm_120; the machine's own if left out."),
+]
 Changes = Annotated[
     list[str] | None, typer.Option(metavar="KEY=VALUE", help="Change a key of the machine: l1d.ways=8. May be repeated.")
 ]

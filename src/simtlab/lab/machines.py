@@ -36,10 +36,14 @@ class MachineChoice:
     gpu: str | MachineConfig | None = None
     changes: Mapping[str, Any] = field(default_factory=dict)
     policies: Mapping[str, PolicyChoice] = field(default_factory=dict)
+    isa: str | None = None  # of a functional run; a machine has the key core.isa
 
     def over(self, other: MachineChoice) -> MachineChoice:
         """What this one says, and what the other says beyond it."""
-        return MachineChoice(self.gpu or other.gpu, {**other.changes, **self.changes}, {**other.policies, **self.policies})
+        changes, policies = {**other.changes, **self.changes}, {**other.policies, **self.policies}
+        if self.isa is not None and other.gpu is not None:
+            return MachineChoice(other.gpu, {**changes, "core.isa": self.isa}, policies)
+        return MachineChoice(self.gpu or other.gpu, changes, policies, self.isa)
 
     def build(self, host: Host) -> Gpu:
         """The GPU, functional or timed."""
@@ -58,7 +62,7 @@ class MachineChoice:
         from simtlab.host.gpu import Gpu
 
         if self.gpu is None:
-            return Gpu(threads=host.threads, memory_in_file=host.memory_in_file)
+            return Gpu(threads=host.threads, memory_in_file=host.memory_in_file, isa=self.isa)
         try:
             policies: dict[str, Any] = dict(self.policies)
             options = {name: value for name, value in vars(host).items() if name != "prepare"}
@@ -82,13 +86,16 @@ class MachineChoice:
         return ", ".join([str(self.gpu), *(f"{key}={value}" for key, value in self.changes.items()), *policies])
 
 
-def choose(gpu: str | None, changes: Sequence[str], policies: Sequence[str]) -> MachineChoice:
+def choose(gpu: str | None, changes: Sequence[str], policies: Sequence[str], isa: str | None = None) -> MachineChoice:
     """The machine that the options name."""
-    if not changes:
-        return MachineChoice(gpu, {}, dict(map(parse_policy, policies)))
-    from simtlab.machine.config import parse_override
+    changed: dict[str, Any] = {}
+    if changes:
+        from simtlab.machine.config import parse_override
 
-    return MachineChoice(gpu, dict(map(parse_override, changes)), dict(map(parse_policy, policies)))
+        changed = dict(map(parse_override, changes))
+    if gpu is not None and isa is not None:
+        changed["core.isa"] = isa
+    return MachineChoice(gpu, changed, dict(map(parse_policy, policies)), None if gpu is not None else isa)
 
 
 def parse_policy(text: str) -> tuple[str, PolicyChoice]:
