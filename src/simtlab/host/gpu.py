@@ -34,7 +34,7 @@ from simtlab.isa.sass import ARCHITECTURES
 from simtlab.program.sass.module import tree_of
 
 if TYPE_CHECKING:
-    from simtlab.host.launch import Run, Waiting
+    from simtlab.host.launch import Run, Starting, Waiting
     from simtlab.machine.config import MachineConfig
     from simtlab.machine.machine import Machine
 
@@ -91,7 +91,8 @@ class Gpu:
             raise SimtlabError("a key of the configuration (set) is for timed runs: name a machine, as in Gpu('caps-gtx480')")
         # Entered around each timed launch with the kernel's name; what it gives, if anything, is told the cycles so far.
         self.watch: Callable[[str], AbstractContextManager[Callable[[int], None] | None]] = lambda _: nullcontext()
-        self.on_launch: Callable[[Run], None] = lambda _: None  # told of each launch
+        self.before_launch: Callable[[Starting], bool] = lambda _: True  # told of each launch; whether a machine is to time it
+        self.on_launch: Callable[[Run], None] = lambda _: None  # told of each launch when it has run
         self.threads = usual_threads() if threads is None else threads
         if self.threads < 1:
             raise SimtlabError(f"threads is {threads}; at least one is needed")

@@ -51,6 +51,17 @@ def no_gpu() -> None:
     """In place of a reference to a GPU."""
 
 
+@dataclass(frozen=True)
+class Starting:
+    """What is about to be launched."""
+
+    program: Program
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared: int  # bytes of dynamic shared memory of a CTA
+    parameters: bytes = field(repr=False)
+
+
 @dataclass(repr=False)
 class Run(Explained):
     """What a launch did."""
@@ -166,6 +177,7 @@ def launch_packed(
     timed, unless it is not to be."""
     if cooperative:
         check_cooperative(gpu, program, grid, block, shared)
+    timed = gpu.before_launch(Starting(program, grid, block, shared, bytes(parameters))) and timed
     with gpu.memory.lock:
         record, kept, buffers = prepare(gpu, program, grid, block, shared, parameters)
         if cooperative:
@@ -174,7 +186,7 @@ def launch_packed(
             kept.append(workspace)
         strays = watch_strays(gpu, program, record[0]) if gpu.lets_stray else None
         buffers = (*buffers, strays) if strays is not None else buffers
-        in_line = stream is not None and gpu.machine is not None
+        in_line = stream is not None and gpu.machine is not None and timed
         run = Run(program.name, grid, block, 0, in_stream=in_line, shared_bytes=int(record[0]["shared_bytes"]),
                   program=program, config=gpu.machine.config if gpu.machine else None, gpu=ref(gpu))  # fmt: skip
         waiting = Waiting(run, program, record, Services(gpu, program, record), kept, buffers, stream)

@@ -102,6 +102,11 @@ class Module:
         return next((name for name, allocation in self._allocations.items() if allocation.start == address), "")
 
     @property
+    def programs(self) -> list[Program]:
+        """Of the kernels that were asked for."""
+        return list(self._programs.values())
+
+    @property
     def kernels(self) -> list[str]:
         """Names of the kernels, as the PTX has them."""
         return [name for name, f in self.tree.functions.items() if f.is_kernel and f.body is not None]

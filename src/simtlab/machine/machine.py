@@ -148,9 +148,9 @@ class Machine:
         self._programs = Programs(config)
         self._interval_cycles = SHORTEST
         self._part = FEWEST_CYCLES  # to run before the next look at Ctrl-C
-        self._reset()
+        self.reset()
 
-    def _reset(self) -> None:
+    def reset(self) -> None:
         """A machine at rest, its caches empty."""
         self.records: Records = build(self.config)
         self._trouble = new_trouble(self.records)
@@ -169,7 +169,7 @@ class Machine:
         machine as new: what was under way never will be.
         """
         if self._unfinished:
-            self._reset()
+            self.reset()
         done: list[TimedRun] = []
         for start in range(0, len(launches), MAX_KERNELS):
             done += self._run_some(launches[start : start + MAX_KERNELS], progress)
