@@ -2,8 +2,8 @@
 
 Cycles a step of one thread's chain: RRZE gpu-benches (gpu-latency; pointers) for the A100, for the A40 as the chip of the RTX A6000
 and for the L40 as that of the RTX 4090; markdewing's AI_kernels (latency; indices) for the RTX 4090 and the RTX 5090;
-sjfeng1999's gpu-arch-microbenchmark for an RTX 2070, and mt4g's sample results for DRAM of the RTX 2080 Ti; Huerta et al., MICRO 2025,
-for shared memory of the RTX A6000. Nobody measured these GPUs for simtlab; tests/timing/test_h200.py has the one that was.
+sjfeng1999's gpu-arch-microbenchmark for an RTX 2070, and mt4g's sample results for DRAM of the RTX 2080 Ti; Huerta et al., MICRO
+2025, for shared memory of the RTX A6000. Nobody measured these GPUs for simtlab; tests/timing/test_h200.py has the one that was.
 """
 
 from functools import cache
