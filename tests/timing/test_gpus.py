@@ -29,6 +29,11 @@ extern "C" __global__ void shared(int n, unsigned *out) {
     #pragma unroll 8
     for (int k = 0; k < n; k++) asm volatile("ld.shared.u32 %0, [%0];" : "+r"(p));
     *out = p; }
+extern "C" __global__ void rate(int n, float *out) {
+    float a = *out, b = a, c = a, d = a;
+    #pragma unroll 8
+    for (int k = 0; k < n; k++) { a = a * a + b; b = b * b + c; c = c * c + d; d = d * d + a; }
+    out[1] = a + b + c + d; }
 extern "C" __global__ void ffma(int n, float *out) {
     float x = 1, a = *out;
     #pragma unroll 8
@@ -117,6 +122,16 @@ def test_chases_take_what_was_measured(device):
     measured = [row for row in MEASURED if row[0] == device.machine.config.name]
     found = [(*row[:3], chase(device, *row[1:3])) for row in measured]
     assert [row[3] for row in found] == [pytest.approx(row[3], rel=0.05) for row in measured], found
+
+
+def test_floats_start_at_the_rate_of_the_lanes(device):
+    """16 warps a core, which is four a sub-core."""
+    config = device.machine.config
+    few_cores = sl.Gpu(config.replace({"core.cores": config.core.cores_per_cluster}))
+    out, kernel = few_cores.zeros(2), few_cores.compile(CHASES)["rate"]
+    _, few, many = (kernel(config.core.cores_per_cluster, 512, [np.int32(steps), out]).cycles for steps in (64, 64, 256))
+    lanes = config.units.sp_units * 32 / config.units.sp_mad.initiation_cycles
+    assert 512 * 4 * 192 / (many - few) == pytest.approx(lanes, rel=0.1)
 
 
 def test_a_dependent_multiply_add_takes_four_cycles(device):
