@@ -218,8 +218,9 @@ def test_options_as_a_choice():
 def test_list_gpus():
     rows = {row["name"]: row for row in json.loads(invoke("list", "gpus", "--json").stdout)["gpus"]}
     assert (rows["caps-gtx480"]["cores"], rows["caps-gtx480"]["l1d_bytes"]) == (15, 16384)
-    lines = invoke("list", "gpus").stdout.splitlines()
-    assert lines[1].split() == ["caps-gtx480", "15", "1400", "48", "1", "16", "48", "768", "6", "×", "GDDR5", "177.4"]
+    caps = next(line for line in invoke("list", "gpus").stdout.splitlines() if line.startswith("caps-gtx480 "))
+    assert caps.split() == ["caps-gtx480", "15", "1400", "48", "1", "16", "48", "768", "6", "×", "GDDR5", "177.4", "ptx"]
+    assert (rows["rtx4090"]["isa"], rows["rtx4090"]["cores"]) == ("sm_89", 128)
 
 
 def test_list_gpus_says_where_a_launch_divides_l1_and_shared_memory():

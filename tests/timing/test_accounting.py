@@ -1,5 +1,7 @@
 """Every scheduler cycle has one cause; runs repeat; jumping over idle cycles changes nothing."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -28,15 +30,21 @@ def launch(gpu: sl.Gpu) -> tuple[sl.Run, np.ndarray, int]:
     return run, y.numpy(), int(count[0])
 
 
+@cache
+def functional_run(isa):
+    return launch(sl.Gpu(isa=isa))
+
+
 @pytest.fixture(scope="module")
 def functional():
-    return launch(sl.Gpu())
+    return functional_run("ptx")
 
 
 @pytest.mark.quick
 @pytest.mark.parametrize("preset", [name for name in presets() if "core" not in name or name == "dyncta-30core"])
-def test_every_scheduler_cycle_has_exactly_one_cause_and_memory_is_as_in_a_functional_run(preset, functional):
+def test_every_scheduler_cycle_has_exactly_one_cause_and_memory_is_as_in_a_functional_run(preset):
     gpu = sl.Gpu(preset)
+    functional = functional_run(gpu.isa)
     run, y, count = launch(gpu)
     config = gpu.machine.config
     assert sum(run.stalls.values()) == run.cycles * config.core.cores * config.issue.schedulers

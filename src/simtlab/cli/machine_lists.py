@@ -29,13 +29,14 @@ class GpuRow:
     dram: str
     peak_bytes_per_second: float
     splits: tuple[tuple[int, int], ...] = ()  # bytes of L1 and of shared memory that a launch chooses from
+    isa: str = "ptx"  # what its cores execute
 
     def cells(self) -> list[str]:
         most = "≤" if self.splits else ""
         sizes = [f"{most}{size / 1024:g}" for size in (self.l1d_bytes, self.shared_bytes)]
         kilobytes = [*sizes, f"{self.l2_bytes / 1024:g}"]
         numbers = [self.cores, self.core_mhz, self.warps_per_core, self.schedulers_per_core]
-        return [self.name, *(f"{n:g}" for n in numbers), *kilobytes, self.dram, f"{self.peak_bytes_per_second / 1e9:.1f}"]
+        return [self.name, *(f"{n:g}" for n in numbers), *kilobytes, self.dram, f"{self.peak_bytes_per_second / 1e9:.1f}", self.isa]
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class GpuList:
         return {"gpus": [asdict(row) for row in self.rows]}
 
     def show(self, console: Console) -> None:
-        header = ["gpu", "cores", "MHz", "warps", "schedulers", "L1 KB", "shared KB", "L2 KB", "DRAM", "GB/s"]
+        header = ["gpu", "cores", "MHz", "warps", "schedulers", "L1 KB", "shared KB", "L2 KB", "DRAM", "GB/s", "executes"]
         show_table(console, header, [row.cells() for row in self.rows], right=(*range(1, 8), 9))
         for row in self.rows:
             if row.splits:
@@ -70,7 +71,7 @@ def gpu_row(name: str, config: MachineConfig) -> GpuRow:
     l1d_bytes, shared_bytes = (max(part) for part in zip(*splits or [(config.l1d.bytes, config.shared_memory.bytes)], strict=True))
     return GpuRow(
         name, core.cores, config.clocks.core_mhz, core.max_warps, config.issue.schedulers, l1d_bytes, shared_bytes,
-        config.l2.total_bytes, f"{dram.channels} × {dram.kind}", config.peak_dram_bandwidth, splits,
+        config.l2.total_bytes, f"{dram.channels} × {dram.kind}", config.peak_dram_bandwidth, splits, core.isa,
     )  # fmt: skip
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 Reply = tuple[int, int, bytes]  # two numbers and bytes
 STATIC_LIMIT = 48 << 10  # dynamic shared memory of a kernel that has not asked for more
-CAPABILITIES = {"h200": (9, 0)}  # of the others: as nvcc is told to compile for
+CAPABILITIES = {"h200": (9, 0)}  # of the others that execute PTX: as nvcc is told to compile for
 NOT_LINKED = "; device code of several files (-rdc=true) is not linked"
 FAULTS = {"misaligned": CudaError.MISALIGNED, "assertion": CudaError.ASSERT, "trap": CudaError.LAUNCH_FAILURE,
           "not_a_member": CudaError.ILLEGAL_INSTRUCTION, "stack_overflow": CudaError.LAUNCH_FAILURE}  # fmt: skip
@@ -296,6 +296,8 @@ def device_facts(gpu: Gpu) -> bytes:
                    8 * memory.bus_bytes * memory.channels, config.l2.bytes * config.l2.slices, core.registers, core.max_warps,
                    core.max_ctas]  # fmt: skip
         name, capability = f"simtlab {config.name}", CAPABILITIES.get(config.name, (7, 5))
+    if gpu.isa != "ptx":
+        capability = divmod(int(gpu.isa.removeprefix("sm_")), 10)
     heap = (HEAP_BASE, gpu.memory.size, gpu.memory.size)
     return DEVICE.pack(*heap, *numbers, shared, shared, *capability, int(gpu.machine is not None), 0, name.encode())
 

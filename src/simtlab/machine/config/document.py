@@ -39,15 +39,16 @@ def page() -> str:
 
 def _preset_table() -> Iterator[str]:
     yield "## Presets\n"
-    yield "| preset | cores | core MHz | L1 KB | shared KB | L2 KB | DRAM | peak GB/s |"
-    yield "|---|---|---|---|---|---|---|---|"
+    yield "| preset | executes | cores | core MHz | L1 KB | shared KB | L2 KB | DRAM | peak GB/s |"
+    yield "|---|---|---|---|---|---|---|---|---|"
     for name in presets():
         machine = load(name)
         sizes = (machine.l1d.bytes, machine.shared_memory.bytes, machine.l2.total_bytes)
         kilobytes = " | ".join(f"{size // 1024}" for size in sizes)
         memory = f"{machine.dram.channels} × {machine.dram.kind}"
         speed = f"{machine.peak_dram_bandwidth / 1e9:.1f}"
-        yield f"| `{name}` | {machine.core.cores} | {machine.clocks.core_mhz:g} | {kilobytes} | {memory} | {speed} |"
+        core = f"{machine.core.isa} | {machine.core.cores} | {machine.clocks.core_mhz:g}"
+        yield f"| `{name}` | {core} | {kilobytes} | {memory} | {speed} |"
     yield ""
 
 
