@@ -20,8 +20,10 @@ MAY_IMPORT = {
     "host": {"report", "machine", "policies", "execute", "program", "isa", "frontend"},
     "workloads": {"report", "host", "program", "frontend"},
     "lab": {"report", "workloads", "host", "machine", "policies", "program"},
+    "correlate": {"report", "lab", "workloads", "host", "machine"},
     "runtime": {"host", "machine", "execute", "program"},
-    "cli": {"report", "runtime", "lab", "workloads", "host", "machine", "policies", "execute", "program", "isa", "frontend"},
+    "cli": {"report", "runtime", "correlate", "lab", "workloads", "host", "machine", "policies", "execute", "program", "isa",
+            "frontend"},
 }
 MOST_LINES, MOST_FUNCTION_LINES = 400, 60
 

@@ -6,7 +6,7 @@ import sys
 def main() -> None:
     """The entry point of `simtlab`."""
     try:
-        from simtlab.cli import look  # noqa: F401  (its commands join the others)
+        from simtlab.cli import correlate, look  # noqa: F401  (its commands join the others)
         from simtlab.cli.app import app
 
         for stream in (sys.stdout, sys.stderr):

@@ -74,7 +74,8 @@ INTEGER = (np.int32(3), np.int32(7))
 
 
 def micro(name: str, place: str, grid: int, block: int, *arguments: Any) -> Case:
-    """A launch of a kernel of a file, `chains/chain_ffma`; an argument that is a tuple of a shape and a type is an array of zeros, an array is copied."""
+    """A launch of a kernel of a file, `chains/chain_ffma`. An argument that is a tuple of a shape and a type is an array of zeros,
+    an array is copied."""
 
     def run(gpu: Gpu) -> None:
         given = [gpu.zeros(*one) if isinstance(one, tuple) else gpu.array(one) if isinstance(one, np.ndarray) else one
@@ -115,20 +116,35 @@ def chains() -> list[Case]:
 
 
 def shared_memory() -> list[Case]:
-    strides = [micro(f"shared_stride.{stride}", "shared/shared_stride", CORES, 256, (CORES * 256, "i4"), np.int32(stride), np.int32(256))
+    words, steps = (CORES * 256, "i4"), np.int32(256)
+    strides = [micro(f"shared_stride.{stride}", "shared/shared_stride", CORES, 256, words, np.int32(stride), steps)
                for stride in (1, 2, 4, 8, 32)]  # fmt: skip
-    widths = [micro(f"shared_width.{32 * k}", f"shared/shared_{32 * k}", CORES, 256, (CORES * 256 * k, "i4"), np.int32(256)) for k in (1, 2, 4)]
+    widths = [
+        micro(f"shared_width.{32 * k}", f"shared/shared_{32 * k}", CORES, 256, (CORES * 256 * k, "i4"), np.int32(256))
+        for k in (1, 2, 4)
+    ]
     return [micro("chase_shared", "shared/chase_shared", 1, 1, (32, "i4"), np.int32(1024)), *strides, *widths]
 
 
 def global_memory() -> list[Case]:
     rings = {"l1": (1 << 12, 33, 0), "l2": (1 << 17, 1056, 1 << 17), "dram": (1 << 24, 33 * 1056, 0)}
-    found = [micro(f"chase_{place}", "memory/chase_global", 1, 256, ring(count, stride), (256, "i4"), np.int32(CHASE_STEPS), np.int32(warm))
+    steps = np.int32(CHASE_STEPS)
+    found = [micro(f"chase_{place}", "memory/chase_global", 1, 256, ring(count, stride), (256, "i4"), steps, np.int32(warm))
              for place, (count, stride, warm) in rings.items()]  # fmt: skip
     for width in (1, 2, 4):
         for words in (1 << 18, 1 << 21):
             given = np.int32(words // width)
-            found.append(micro(f"copy_{32 * width}.{words >> 18}M", f"memory/copy_{32 * width}", 4 * CORES, 256, (words, "i4"), (words, "i4"), given))
+            found.append(
+                micro(
+                    f"copy_{32 * width}.{words >> 18}M",
+                    f"memory/copy_{32 * width}",
+                    4 * CORES,
+                    256,
+                    (words, "i4"),
+                    (words, "i4"),
+                    given,
+                )
+            )
     words = 1 << 21
     found += [
         micro("read_only", "memory/read_only", 4 * CORES, 256, (words, "i4"), (4, "i4"), np.int32(words // 4)),
@@ -137,19 +153,29 @@ def global_memory() -> list[Case]:
     threads, mask = 2 * CORES * 256, np.int32((1 << 21) - 1)
     found += [micro(f"strided.{stride}", "memory/strided", 2 * CORES, 256, (1 << 21, "i4"), (threads, "i4"), np.int32(stride), mask)
               for stride in (2, 8, 32)]  # fmt: skip
-    found += [micro(f"gather.{bits}", "memory/gather", CORES, 256, (1 << bits, "i4"), (CORES * 256, "i4"), np.int32((1 << bits) - 1))
+    out = (CORES * 256, "i4")
+    found += [micro(f"gather.{bits}", "memory/gather", CORES, 256, (1 << bits, "i4"), out, np.int32((1 << bits) - 1))
               for bits in (14, 20, 24)]  # fmt: skip
     return [*found, micro("scatter", "memory/scatter", CORES, 256, (1 << 20, "i4"), np.int32((1 << 20) - 1))]
 
 
 def atomics() -> list[Case]:
+    kernels = {"global": ("memory/atomic_spread", (1, 32, 1024, 16384)), "shared": ("shared/atomic_shared", (1, 32, 1024))}
     return [micro(f"atomic_{where}.{spread}", kernel, CORES, 256, (CORES * 256, "u4"), np.uint32(spread), np.int32(8))
-            for where, kernel, spreads in (("global", "memory/atomic_spread", (1, 32, 1024, 16384)), ("shared", "shared/atomic_shared", (1, 32, 1024)))
-            for spread in spreads]  # fmt: skip
+            for where, (kernel, spreads) in kernels.items() for spread in spreads]  # fmt: skip
 
 
 def others() -> list[Case]:
-    found = [micro(f"barriers.{threads}", "launch/barriers", CORES, threads, (CORES * threads, "i4"), np.int32(256)) for threads in (32, 256, 1024)]
-    found += [micro(f"constant_{how}", f"constants/constant_{how}", CORES, 128, (CORES * 128, "i4"), np.int32(512)) for how in ("uniform", "by_lane")]
-    found += [micro(f"straight_{length}", f"code/straight_{length}", CORES, 128, (CORES * 128, "f4"), *FLOAT) for length in ("1k", "4k", "16k")]
+    found = [
+        micro(f"barriers.{threads}", "launch/barriers", CORES, threads, (CORES * threads, "i4"), np.int32(256))
+        for threads in (32, 256, 1024)
+    ]
+    found += [
+        micro(f"constant_{how}", f"constants/constant_{how}", CORES, 128, (CORES * 128, "i4"), np.int32(512))
+        for how in ("uniform", "by_lane")
+    ]
+    found += [
+        micro(f"straight_{length}", f"code/straight_{length}", CORES, 128, (CORES * 128, "f4"), *FLOAT)
+        for length in ("1k", "4k", "16k")
+    ]
     return [*found, micro("divergent", "code/divergent", CORES, 128, (CORES * 128, "f4"), *FLOAT, np.int32(64))]

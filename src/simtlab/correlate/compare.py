@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import fmean, median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,12 +18,19 @@ from simtlab.correlate.cases import cases, is_held_out
 from simtlab.errors import SimtlabError
 from simtlab.lab.machines import Host, MachineChoice
 
+if TYPE_CHECKING:
+    from simtlab.host.launch import Run
+
 HERE = Path(__file__).parent / "measured"
-# Ours beside the GPU's: what each is called there, and which of our counters make it up.
-COUNTED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+# What is compared beside the cycles: our counters that make it up, and the GPU's.
+COLUMNS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "instructions": (("instructions",), ("instructions",)),
-    "dram_bytes": (("dram_read_bytes", "dram_write_bytes"), ("dram_bytes",)),
-}
+    "L1 sectors": (("l1_accesses",), ("l1_load_sectors", "l1_store_sectors", "atomic_sectors", "reduction_sectors",
+                                      "local_load_sectors", "local_store_sectors")),
+    "L2 sectors": (("l2_accesses",), ("l2_sectors",)),
+    "DRAM bytes read": (("dram_read_bytes",), ("dram_read_bytes",)),
+    "shared passes": (("shared_passes",), ("shared_passes",)),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -44,7 +51,9 @@ def read_measured(name: str) -> Measured:
         return Measured(told["gpu"], told["isa"], told.get("date", ""), told["kernels"])
     except OSError:
         known = ", ".join(sorted(file.stem for file in HERE.glob("*.json")))
-        raise SimtlabError(f"no measurements of '{name}': there are those of {known}, or the path of a file, measured.json") from None
+        raise SimtlabError(
+            f"no measurements of '{name}': there are those of {known}, or the path of a file, measured.json"
+        ) from None
     except (ValueError, KeyError, TypeError) as problem:
         raise SimtlabError(f"{path} is no file of measurements: {problem}") from None
 
@@ -67,6 +76,18 @@ class Compared:
     @property
     def is_held_out(self) -> bool:
         return is_held_out(self.name)
+
+
+def ratio(row: Compared, name: str) -> float | None:
+    """Ours of a column over the GPU's; None where it has none of it."""
+    ours, theirs = COLUMNS[name]
+    counted = sum(row.measured.get(one, 0) for one in theirs)
+    return sum(row.counters[one] for one in ours) / counted if counted else None
+
+
+def beside(row: Compared, name: str) -> str:
+    found = ratio(row, name)
+    return "–" if found is None else f"{found:.3f}"
 
 
 def compare(
@@ -113,7 +134,13 @@ def time_case(name: str, machine: MachineChoice, measured: Measured) -> list[Com
     begin = perf_counter()
     runs = Look(choose(case, gpu.isa), gpu).run()
     seconds = perf_counter() - begin
-    return [Compared(one, run.cycles, measured.kernels[one], {**run.counters, "instructions": run.instructions}, seconds / len(runs))
+    dram = gpu.machine.config.dram  # type: ignore[union-attr]
+
+    def counted(run: Run) -> dict[str, float]:
+        burst = dram.bus_bytes * dram.burst_length
+        return {**run.counters, "instructions": run.instructions, "dram_read_bytes": run.counters["dram_read_accesses"] * burst}
+
+    return [Compared(one, run.cycles, measured.kernels[one], counted(run), seconds / len(runs))
             for one, run in runs.items() if one in measured.kernels]  # fmt: skip
 
 
@@ -129,15 +156,28 @@ class Summary:
     worst: float
     correlation: float  # of the logarithms
 
+    @property
+    def shares(self) -> tuple[float, ...]:
+        return self.mean, self.geometric_mean, self.median, self.p90, self.worst
+
 
 def summary(rows: Sequence[Compared]) -> Summary:
     errors = [abs(row.error) for row in rows]
     ratios = [abs(math.log(row.cycles / row.measured["cycles"])) for row in rows]
-    ours, theirs = (np.log([value for value in column]) for column in
-                    ([row.cycles for row in rows], [row.measured["cycles"] for row in rows]))  # fmt: skip
+    ours, theirs = np.log([row.cycles for row in rows]), np.log([row.measured["cycles"] for row in rows])
     correlation = float(np.corrcoef(ours, theirs)[0, 1]) if len(rows) > 2 else math.nan
     return Summary(len(rows), fmean(errors), math.exp(fmean(ratios)) - 1, median(errors), float(np.percentile(errors, 90)),
                    max(errors), correlation)  # fmt: skip
+
+
+def groups(rows: Sequence[Compared]) -> dict[str, Summary]:
+    """All kernels, those that may be fitted to, and those that are kept out of it."""
+    parts = {
+        "all": rows,
+        "open": [row for row in rows if not row.is_held_out],
+        "held out": [row for row in rows if row.is_held_out],
+    }
+    return {name: summary(part) for name, part in parts.items() if part}
 
 
 def as_json(rows: Sequence[Compared]) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ import hashlib
 import json
 import zipfile
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from simtlab.correlate.cases import Case
 from simtlab.correlate.launches import Chosen, Look, choose
 from simtlab.errors import SimtlabError
 from simtlab.host.gpu import Gpu
+from simtlab.host.launch import Starting
 
 SCRIPT = Path(__file__).parent / "on_gpu.py"
 FAST = 1  # zlib's level
@@ -29,9 +31,8 @@ def write_kit(folder: Path, cases: Iterable[Case], isa: str, tell: Callable[[str
             chosen = choose(case, isa)
             if not chosen:
                 raise SimtlabError(f"{case.name} launches nothing")
-            gpu = Gpu(isa=isa)
-            look = Look(chosen, gpu)
-            look.before = lambda one, launch, look=look, gpu=gpu: listed.append(written(archive, one, launch, look, gpu))
+            look = Look(chosen, Gpu(isa=isa))
+            look.before = partial(put_down, archive, look, listed)
             look.run()
             tell(", ".join(one.name for one in chosen))
         archive.writestr("kernels.json", json.dumps({"isa": isa, "simtlab": __version__, "launches": listed}))
@@ -39,9 +40,9 @@ def write_kit(folder: Path, cases: Iterable[Case], isa: str, tell: Callable[[str
     return len(listed)
 
 
-def written(archive: zipfile.ZipFile, chosen: Chosen, launch: Any, look: Look, gpu: Gpu) -> dict[str, Any]:
-    """Put a launch's machine code and the GPU's memory into the archive, each content once; what the script is told of it."""
-    module = look.module_of(launch)
+def put_down(archive: zipfile.ZipFile, look: Look, listed: list[dict[str, Any]], chosen: Chosen, launch: Starting) -> None:
+    """Put a launch's machine code and the GPU's memory into the archive, each content once, and list what the script is to do."""
+    module, gpu = look.module_of(launch), look.gpu
     assert module.cubin is not None
 
     def put(content: bytes) -> str:
@@ -52,7 +53,9 @@ def written(archive: zipfile.ZipFile, chosen: Chosen, launch: Any, look: Look, g
 
     memory = [{"start": one.start, "size": one.size, "variable": module.variable_at(one.start),
                "content": put(gpu.memory.bytes(one.start, one.size).tobytes())} for one in gpu.memory]  # fmt: skip
-    return {
+    listed.append({
         "name": chosen.name, "kernel": launch.program.name, "grid": launch.grid, "block": launch.block, "shared": launch.shared,
-        "instructions": chosen.instructions, "parameters": launch.parameters[: launch.program.parameter_bytes].hex(), "cubin": put(module.cubin.content), "memory": memory,
-    }  # fmt: skip
+        "instructions": chosen.instructions,
+        "parameters": launch.parameters[: launch.program.parameter_bytes].hex(), "memory": memory,
+        "cubin": put(module.cubin.content),
+    })  # fmt: skip

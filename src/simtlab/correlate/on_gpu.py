@@ -2,7 +2,7 @@
 
     python3 measure.py [-o measured.json]        # runs itself under ncu and writes what it found
 
-Needs Python 3.9 or later, NVIDIA's driver and Nsight Compute (`ncu`), and the right to read counters; no other package. Memory is
+Needs Python 3.10 or later, NVIDIA's driver and Nsight Compute (`ncu`), and the right to read counters; no other package. Memory is
 put where the simulated GPU has it, so that pointers in it stay right.
 """
 
@@ -66,8 +66,16 @@ class Location(ctypes.Structure):
 
 
 class AllocationProperties(ctypes.Structure):
-    _fields_ = [("type", ctypes.c_int), ("handle_types", ctypes.c_int), ("location", Location), ("meta", ctypes.c_void_p),
-                ("compression", ctypes.c_ubyte), ("rdma", ctypes.c_ubyte), ("usage", ctypes.c_ushort), ("reserved", ctypes.c_ubyte * 4)]
+    _fields_ = [
+        ("type", ctypes.c_int),
+        ("handle_types", ctypes.c_int),
+        ("location", Location),
+        ("meta", ctypes.c_void_p),
+        ("compression", ctypes.c_ubyte),
+        ("rdma", ctypes.c_ubyte),
+        ("usage", ctypes.c_ushort),
+        ("reserved", ctypes.c_ubyte * 4),
+    ]
 
 
 class AccessDescription(ctypes.Structure):
@@ -97,8 +105,14 @@ class Device:
         """Memory at BASE."""
         size = -(-size // PAGE) * PAGE
         place, handle = ctypes.c_uint64(), ctypes.c_uint64()
-        self.call("cuMemAddressReserve", ctypes.byref(place), ctypes.c_size_t(max(size, LEAST_RESERVED)), ctypes.c_size_t(PAGE), ctypes.c_uint64(BASE),
-                  ctypes.c_uint64(0))
+        self.call(
+            "cuMemAddressReserve",
+            ctypes.byref(place),
+            ctypes.c_size_t(max(size, LEAST_RESERVED)),
+            ctypes.c_size_t(PAGE),
+            ctypes.c_uint64(BASE),
+            ctypes.c_uint64(0),
+        )
         if place.value != BASE:
             raise SystemExit(f"the driver reserves memory at {place.value:#x}, not at {BASE:#x}")
         wanted = AllocationProperties(type=1, location=Location(1, 0))
@@ -154,8 +168,26 @@ def launch_all(only):
 def measure(output, ncu, only):
     with zipfile.ZipFile(HERE / "kernels.zip") as archive:
         kit = json.loads(archive.read("kernels.json"))
-    command = [ncu, "--profile-from-start", "off", "--clock-control", "none", "--cache-control", "all", "--csv", "--page", "raw",
-               "--print-units", "base", "--metrics", ",".join(METRICS.values()), sys.executable, str(HERE / "measure.py"), "--launch", *only]
+    command = [
+        ncu,
+        "--profile-from-start",
+        "off",
+        "--clock-control",
+        "none",
+        "--cache-control",
+        "all",
+        "--csv",
+        "--page",
+        "raw",
+        "--print-units",
+        "base",
+        "--metrics",
+        ",".join(METRICS.values()),
+        sys.executable,
+        str(HERE / "measure.py"),
+        "--launch",
+        *only,
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
     lines = done.stdout.splitlines()
     first = next((k for k, line in enumerate(lines) if line.startswith('"ID"')), None)
@@ -166,12 +198,17 @@ def measure(output, ncu, only):
     if len(rows) != len(names):
         raise SystemExit(f"ncu measured {len(rows)} launches of {len(names)}")
     kernels = {}
-    for name, row in zip(names, rows):
+    for name, row in zip(names, rows, strict=True):
         found = {key: number(row.get(metric, "")) for key, metric in METRICS.items()}
         kernels[name] = {key: value for key, value in found.items() if value is not None}
     gpu = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"], capture_output=True, text=True)
-    told = {"gpu": gpu.stdout.strip(), "isa": kit["isa"], "simtlab": kit["simtlab"],
-            "ncu": subprocess.run([ncu, "--version"], capture_output=True, text=True).stdout.strip().splitlines()[-1], "kernels": kernels}
+    told = {
+        "gpu": gpu.stdout.strip(),
+        "isa": kit["isa"],
+        "simtlab": kit["simtlab"],
+        "ncu": subprocess.run([ncu, "--version"], capture_output=True, text=True).stdout.strip().splitlines()[-1],
+        "kernels": kernels,
+    }
     Path(output).write_text(json.dumps(told, indent=1) + "\n")
     print(f"wrote {output}: {len(kernels)} launches")
 
