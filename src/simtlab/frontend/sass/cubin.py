@@ -118,7 +118,7 @@ class Cubin:
         start, size = self._parameter_bank(info)
         return KernelImage(
             name, b"".join(one.bytes for one in texts), self._functions(texts), tuple(self.elf.relocations(text.name)),
-            self._counted(REGISTER_COUNT, name), self._stack_bytes(name),
+            self._registers(name, texts[1:]), self._stack_bytes(name),
             self._parameters(info), start, size, shared.size if shared else 0, self._banks(name),
         )  # fmt: skip
 
@@ -171,6 +171,10 @@ class Cubin:
                 if self._symbol(number).name == name:
                     return count
         return 0
+
+    def _registers(self, name: str, apart: list[Section]) -> int:
+        """What a kernel has: as many as the one of its functions that needs most, where calls go through pointers."""
+        return max(self._counted(REGISTER_COUNT, one) for one in (name, *(text.name.removeprefix(".text.") for text in apart)))
 
     def _stack_bytes(self, name: str) -> int:
         """The least stack that a kernel needs; where calls may nest without end, what its own frame takes."""
