@@ -82,6 +82,10 @@ def answer() -> list[Any]:
     return json.loads(disassemble.disassembled(cubin()))
 
 
+def as_it_is() -> Answer:
+    return Answer(json.dumps(answer()))
+
+
 def with_another_answer(number: int) -> Answer:
     """The JSON with something wrong: mostly one instruction, at times its shape or its text."""
     chance = random.Random(number)

@@ -100,6 +100,11 @@ class Cubin:
         version = self.content[8]
         return f"sm_{(flags >> 8) & 0xFF if version >= 8 else flags & 0xFF}"
 
+    def runs_on(self, isa: str) -> bool:
+        """Whether an architecture executes it: one of the same major number that is not older."""
+        own, other = (int(name.removeprefix("sm_")) if name.startswith("sm_") else 0 for name in (self.architecture, isa))
+        return own // 10 == other // 10 and own <= other
+
     @cached_property
     def kernels(self) -> list[str]:
         """Names of what can be launched: functions with a mark in the symbol table."""

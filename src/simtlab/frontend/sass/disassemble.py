@@ -18,7 +18,9 @@ MISSING = (
     "machine code needs nvdisasm, which the package nvidia-cuda-nvdisasm has for Linux (pip install 'simtlab[sass]'). "
     "PTX works without it."
 )
-SECONDS = 300
+# nvdisasm takes 0.65 s and 0.1 s for every 100,000 bytes (the largest cubin of the workloads: 145,000 bytes, 0.75 s); with some
+# damaged cubins it never ends.
+SECONDS, BYTES_A_SECOND = 20, 100_000
 
 
 class NoDisassembler(SimtlabError):
@@ -74,9 +76,12 @@ def disassembled(cubin: bytes) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "kernel.cubin"
         file.write_bytes(cubin)
+        limit = SECONDS + len(cubin) / BYTES_A_SECOND
         try:
-            done = subprocess.run([nvdisasm(), "-json", str(file)], capture_output=True, timeout=SECONDS)
-        except (OSError, subprocess.TimeoutExpired) as problem:
+            done = subprocess.run([nvdisasm(), "-json", str(file)], capture_output=True, timeout=limit)
+        except subprocess.TimeoutExpired:
+            raise NoDisassembler(f"nvdisasm gave no answer in {limit:.0f} seconds: this cubin is damaged") from None
+        except OSError as problem:
             raise NoDisassembler(f"nvdisasm did not run: {problem}") from None
     if done.returncode != 0:
         said = " ".join(done.stderr.decode("utf-8", "replace").split())
