@@ -37,13 +37,19 @@ extern "C" __global__ void k(int *out, const int *in, int n) {
     __syncthreads();
     out[t] = s[t] + fibonacci(t & 3) + own[t & 3] + (int)(r[63 - t] * 0.5f);
 }"""
-OPERANDS = ["RZ", "R0", "R17", "R254", "R255", "R256", "R999999999999", "UR4", "UR62", "URZ", "P0", "P6", "P7", "!PT", "UP3", "B0", "B15", "B99",
-            "-R3", "|R4|", "~R5", "-|R6|.reuse", "0x10", "-0x1", "0xffffffffffffffffffff", "1.5", "1e400", "+INF", "08", "9" * 5000,
-            "c[0x0][0x210]", "c[0x0][0xfffc]", "c[0x0][-0x8000]", "c[0x9][0x0]", "c[0x3][R4+0x8]", "c[UR4][0x0]", "cx[UR4][0x8]", "[R2.64]", "[R2+UR4+0x10]",
-            "desc[UR4][R2.64+0x7fffff]", "[R255.64-0x800000]", "[0x0]", "[]", "SR_TID.X", "SR_NOTHING", "`(vprintf)", "32@lo((k + 0x640))",
-            "32@hi(nowhere)", "R4.H0_H0", "R4.64", "R4.B9", "", "[[[[", "]", "((((", "\u0663", "\0", "x" * 4000]  # fmt: skip
-PARTS = ["64", "128", "U8", "S16", "X", "HI", "WIDE", "U32", "S64", "FTZ", "SAT", "RZ", "EX", "AND", "OR", "NE", "F", "T", "W", "L", "R", "BALLOT",
-         "ALL", "POPC", "RED", "SYNC", "UP", "IDX", "BFLY", "COLLECTIVE", "ANY", "DIV", "CONV", "CLEAR", "32", "16", "B3", "LUT", "ABS", "REL"]  # fmt: skip
+OPERANDS = [
+    "RZ", "R0", "R17", "R254", "R255", "R256", "R999999999999", "UR4", "UR62", "URZ", "P0", "P6", "P7", "!PT", "UP3", "B0",
+    "B15", "B99", "-R3", "|R4|", "~R5", "-|R6|.reuse", "0x10", "-0x1", "0xffffffffffffffffffff", "1.5", "1e400", "+INF", "08",
+    "9" * 5000, "c[0x0][0x210]", "c[0x0][0xfffc]", "c[0x0][-0x8000]", "c[0x9][0x0]", "c[0x3][R4+0x8]", "c[UR4][0x0]",
+    "cx[UR4][0x8]", "[R2.64]", "[R2+UR4+0x10]", "desc[UR4][R2.64+0x7fffff]", "[R255.64-0x800000]", "[0x0]", "[]", "SR_TID.X",
+    "SR_NOTHING", "`(vprintf)", "32@lo((k + 0x640))", "32@hi(nowhere)", "R4.H0_H0", "R4.64", "R4.B9", "", "[[[[", "]", "((((",
+    "\u0663", "\0", "x" * 4000,
+]  # fmt: skip
+PARTS = [
+    "64", "128", "U8", "S16", "X", "HI", "WIDE", "U32", "S64", "FTZ", "SAT", "RZ", "EX", "AND", "OR", "NE", "F", "T", "W",
+    "L", "R", "BALLOT", "ALL", "POPC", "RED", "SYNC", "UP", "IDX", "BFLY", "COLLECTIVE", "ANY", "DIV", "CONV", "CLEAR", "32",
+    "16", "B3", "LUT", "ABS", "REL",
+]  # fmt: skip
 VALUES = [None, True, 0, -1, 1.5, 10**400, "", [], {}, [[]], {"opcode": {}}, "IMAD", 2**63]
 DEEP = 100_000  # brackets in each other
 
@@ -166,7 +172,8 @@ def operand_moved(instructions: list[dict], chance: random.Random) -> None:
 def register_changed(instructions: list[dict], chance: random.Random) -> None:
     """Another register of the same file: it stays a good program, and computes something else."""
     one = chance.choice(instructions)
-    one["operands"] = re.sub(r"\b(U?[RP])\d+", lambda found: f"{found[1]}{chance.randrange(6)}", one.get("operands", ""), count=1)
+    other = chance.randrange(6)
+    one["operands"] = re.sub(r"\b(U?[RP])\d+", lambda found: f"{found[1]}{other}", one.get("operands", ""), count=1)
 
 
 def opcode_changed(instructions: list[dict], chance: random.Random) -> None:
@@ -183,7 +190,8 @@ def part_changed(instructions: list[dict], chance: random.Random) -> None:
 
 
 def guard_changed(instructions: list[dict], chance: random.Random) -> None:
-    chance.choice(instructions)["predicate"] = chance.choice(["@P0", "@!P3", "@UP0", "@!PT", "@P9", "@R4", "P0", "", "@", "@P0 @P1", "PR"])
+    guards = ["@P0", "@!P3", "@UP0", "@!PT", "@P9", "@R4", "P0", "", "@", "@P0 @P1", "PR"]
+    chance.choice(instructions)["predicate"] = chance.choice(guards)
 
 
 def instruction_replaced(instructions: list[dict], chance: random.Random) -> None:
@@ -196,6 +204,6 @@ def instructions_moved(instructions: list[dict], chance: random.Random) -> None:
 
 
 INSTRUCTION_CHANGES: list[Callable[[list[dict], random.Random], None]] = [
-    operand_changed, operand_changed, operand_moved, register_changed, opcode_changed, part_changed, guard_changed, instruction_replaced,
-    instructions_moved,
+    operand_changed, operand_changed, operand_moved, register_changed, opcode_changed, part_changed, guard_changed,
+    instruction_replaced, instructions_moved,
 ]  # fmt: skip

@@ -84,7 +84,10 @@ def test_a_good_file_of_the_cache_is_not(asked):
     assert asked == [b"a cubin"]
 
 
-@pytest.mark.parametrize("answer", [b"", b"{}", b"[1, 2]", b"[1, [2]]", b'[{}, [{"sass-instructions": 3}]]', b"[" * 100_000], ids=list("abcdef"))
+ANSWERS = [b"", b"{}", b"[1, 2]", b"[1, [2]]", b'[{}, [{"sass-instructions": 3}]]', b"[" * 100_000]
+
+
+@pytest.mark.parametrize("answer", ANSWERS, ids=list("abcdef"))
 def test_an_answer_of_nvdisasm_that_is_no_listing_is_a_clean_error(answer):
     with pytest.raises(SimtlabError, match="no JSON that simtlab knows"):
         disassemble.functions_in(answer)

@@ -33,8 +33,9 @@ OPERATIONS = [
 ]  # fmt: skip
 CONDITIONS = [
     ("({0} < {1})", "({0} < {1})"), ("((int){0} < (int){1})", "(S({0}) < S({1}))"), ("({0} != {1})", "({0} != {1})"),
-    ("(({0} & 7u) < ({1} & 7u))", "(({0} & 7) < ({1} & 7))"), ("({0} & 1u)", "({0} & 1)"), ("(({0} & 6u) == 2u)", "(({0} & 6) == 2)"),
-    ("({0} % 5u < 2u && {1} % 3u)", "({0} % 5 < 2 and {1} % 3)"), ("({0} % 5u > 3u || !({1} & 12u))", "({0} % 5 > 3 or not {1} & 12)"),
+    ("(({0} & 7u) < ({1} & 7u))", "(({0} & 7) < ({1} & 7))"), ("({0} & 1u)", "({0} & 1)"),
+    ("(({0} & 6u) == 2u)", "(({0} & 6) == 2)"), ("({0} % 5u < 2u && {1} % 3u)", "({0} % 5 < 2 and {1} % 3)"),
+    ("({0} % 5u > 3u || !({1} & 12u))", "({0} % 5 > 3 or not {1} & 12)"),
 ]  # fmt: skip
 CONSTANTS = (0, 1, 2, 3, 5, 16, 31, 0xFF, 0x12345, 0x7FFFFFFF, 0x80000000, MASK)
 Text = tuple[str, str]
@@ -263,6 +264,7 @@ class Drawn:
 class Kernel:
     c: str
     python: str
+    ends_early: bool = False  # whether lanes may end where others of their warp have not met again
 
     def __repr__(self) -> str:  # of a failing example
         return f"{self.c}\n{self.python}"
@@ -299,7 +301,7 @@ def kernel(name: str, size: "Size", seed: int) -> Kernel:
     start = "  word t0 = threadIdx.x, n = in[2 * t0], x = in[2 * t0 + 1]; s[t0] = 0; __syncwarp();"
     c = "".join(one.c for one in functions) + "\n".join([head, start, lines, "}\n"])
     python = ["def thread(lane, n, x, keep):", "  shared = dict.fromkeys(range(32), 0)", *drawn.python, "  yield from ()"]
-    return Kernel(c, "\n".join([*(one.python for one in functions), *python]))
+    return Kernel(c, "\n".join([*(one.python for one in functions), *python]), drawn.ends_early)
 
 
 @dataclass(frozen=True)

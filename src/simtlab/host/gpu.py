@@ -192,8 +192,8 @@ class Gpu:
     ) -> Module:
         cubin = Cubin(raw)
         if (self.machine is not None or self.isa != "ptx") and not cubin.runs_on(self.isa):
-            wanted = cubin.architecture
-            raise SimtlabError(f"this cubin is for {wanted}, and this GPU's isa is {self.isa!r}; Gpu(…, isa={wanted!r}) executes it")
+            its = cubin.architecture
+            raise SimtlabError(f"this cubin is for {its}, and this GPU's isa is {self.isa!r}; Gpu(…, isa={its!r}) executes it")
         with self.memory.lock:
             return Module(self, tree_of(cubin, ptx, name), names, declared=declared, cubin=cubin, ptx=ptx.text if ptx else "")
 

@@ -29,7 +29,8 @@ def test_a_cubin_runs_on_its_architecture_and_on_newer_ones_of_the_same_number(a
 
 @pytest.mark.parametrize(("architecture", "isa"), [("sm_90", "sm_75"), ("sm_90", "sm_80"), ("sm_86", "sm_80"), ("sm_90", "sm_120")])
 def test_another_architectures_cubin_is_refused_with_the_isa_that_would_be_right(architecture, isa):
-    with pytest.raises(sl.SimtlabError, match=rf"for {architecture}, and this GPU's isa is '{isa}'; Gpu\(…, isa='{architecture}'\)"):
+    said = rf"for {architecture}, and this GPU's isa is '{isa}'; Gpu\(…, isa='{architecture}'\)"
+    with pytest.raises(sl.SimtlabError, match=said):
         sl.Gpu(isa=isa, memory_bytes=MEMORY).load_cubin(cubin(architecture))
 
 

@@ -64,6 +64,8 @@ def check_kernels(isas: list[str], drawn: tuple[Kernel, ...], seed: int) -> None
         gpu = sl.Gpu(isa=isa, memory_bytes=1 << 22)
         module = gpu.compile(PRELUDE_C + "".join(kernel.c for kernel in drawn))
         for number, (kernel, (words, sums)) in enumerate(zip(drawn, expected, strict=True)):
+            if isa == "ptx" and kernel.ends_early:
+                continue  # on a SIMT stack __syncwarp() does not wait for lanes that have parted (docs/deviations.md, 2)
             out, total = gpu.zeros((THREADS, 4), "u4"), gpu.zeros(2, "u4")
             module[f"k{number}"](1, THREADS, [out, total, gpu.array(inputs)])
             wrong = np.argwhere(out.numpy() != words)

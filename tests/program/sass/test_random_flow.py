@@ -1,4 +1,4 @@
-"""Random control flow (loops of any shape, tables, calls, recursion, early exits) as machine code ends as each thread alone would."""
+"""Random control flow (loops of any shape, tables, calls, recursion, exits) as machine code ends as each thread alone would."""
 
 from dataclasses import replace
 
