@@ -3,7 +3,7 @@
 # make test-quick  a part of it that touches everything that is compiled; for a further Python
 # make test-full  the long tests too
 # make bench  print the speed figures
-# make fuzz   try N (100000) mutants of PTX under guard pages; those that end badly go to build/fuzz
+# make fuzz   try N (100000) mutants of PTX under guard pages, and fewer of machine code; those that end badly go to build/fuzz
 # PYTHON=python3.13 makes and uses a .venv of its own for that Python
 PYTHON ?= python3
 N ?= 100000
@@ -35,6 +35,8 @@ bench: $(VENV)/ready
 
 fuzz: $(VENV)/ready
 	$(BIN)/python -m tests.fuzz $(N)
+	$(BIN)/python -m tests.fuzz $$(($(N) / 10)) --of listing
+	$(BIN)/python -m tests.fuzz $$(($(N) / 100)) --of cubin
 
 $(VENV)/ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)

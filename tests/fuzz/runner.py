@@ -14,16 +14,20 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
 from simtlab.errors import SimtlabError
+from simtlab.frontend.sass import disassemble
+from tests.fuzz import machine_code
 from tests.fuzz.corpus import every_seed
 from tests.fuzz.guarded import guard_memory, keep_native_code_to_itself, provide_at_once, watch_launches
 from tests.fuzz.mutate import mutant
-from tests.fuzz.trial import Result, Trials
+from tests.fuzz.trial import SECONDS, Mutant, Result, Trials
 
 HANG_SECONDS = 30
 ONE_IN_TIMED = 8  # mutants of which one runs on a machine
 MEMORY_LIMIT = 6 << 30  # beyond what the process has when it starts
 PROGRAMS_KEPT = 20  # at most, of those that nobody needs any more
 A_BATCH = 500  # mutants that a worker tries before another takes its place
+MACHINE_CODE_SECONDS, NVDISASM_SECONDS = 20, 5  # for a mutant that nvdisasm reads, and for nvdisasm, which does not end with some
+Make = Callable[[int], Mutant]
 
 
 @dataclass
@@ -64,13 +68,26 @@ def prepare(seeds: tuple[str, ...]) -> None:
         raise SimtlabError("seeds that are not clean: " + "\n".join(problems))
 
 
+def prepare_machine_code() -> None:
+    """The same for the cubin that mutants of machine code are made of."""
+    guard_memory()
+    machine_code.answer()
+    disassemble.keep = lambda *_: None  # type: ignore[assignment]
+    disassemble.SECONDS = NVDISASM_SECONDS
+    trials = Trials(seconds=0)
+    for finding in (trials.run(machine_code.cubin(), False).finding, trials.run(machine_code.as_it_is(), False).finding):
+        if finding:
+            raise SimtlabError(f"the cubin is not clean itself: {finding}")
+    keep_native_code_to_itself()
+
+
 def address_space() -> int:
     """Bytes of address space that this process has: threads of libraries reserve more the more cores there are."""
     pages = Path("/proc/self/statm").read_text().split()[0]
     return int(pages) * resource.getpagesize()
 
 
-def work(channel: Connection, other_end: Connection, numbers: list[int], seeds: tuple[str, ...]) -> None:
+def work(channel: Connection, other_end: Connection, numbers: list[int], make: Make, seconds: float) -> None:
     """What a worker process does. It ends with its parent: nobody holds the other end of its channel then."""
     other_end.close()
     limit = address_space() + MEMORY_LIMIT
@@ -79,21 +96,21 @@ def work(channel: Connection, other_end: Connection, numbers: list[int], seeds: 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.stdout = open(os.devnull, "w")  # noqa: SIM115  for as long as the process lives
     watch_launches()
-    trials = Trials()
+    trials = Trials(seconds)
     for number in numbers:
         if number % PROGRAMS_KEPT == 0:
             gc.collect()  # a program's table takes much of the address space until it is let go
         channel.send(number)
-        channel.send(trials.run(mutant(number, seeds), is_timed(number)))
+        channel.send(trials.run(make(number), is_timed(number)))
     channel.send(None)
 
 
 class Campaign:
     """A range of mutants, tried in some processes at a time."""
 
-    def __init__(self, numbers: range, seeds: tuple[str, ...], processes: int):
+    def __init__(self, numbers: range, make: Make, processes: int, seconds: float = SECONDS):
         self.report = Report()
-        self.seeds, self.processes = seeds, processes
+        self.make, self.processes, self.seconds = make, processes, seconds
         self.batches = deque(deque(numbers[k : k + A_BATCH]) for k in range(0, len(numbers), A_BATCH))
         self.workers: list[Worker] = []
 
@@ -110,7 +127,7 @@ class Campaign:
     def start(self, numbers: deque[int]) -> Worker:
         context = multiprocessing.get_context("fork")
         mine, theirs = context.Pipe()
-        process = context.Process(target=work, args=(theirs, mine, list(numbers), self.seeds), daemon=True)
+        process = context.Process(target=work, args=(theirs, mine, list(numbers), self.make, self.seconds), daemon=True)
         process.start()
         theirs.close()
         return Worker(process, mine, numbers)
@@ -161,12 +178,26 @@ def campaign(
 ) -> Report:
     """Try mutants `first` up to `first + count` of some seeds."""
     prepare(seeds)
-    return Campaign(range(first, first + count), seeds, processes).run(progress)
+    return Campaign(range(first, first + count), lambda number: mutant(number, seeds), processes).run(progress)
 
 
-def keep(number: int, finding: str, folder: Path) -> Path:
+def machine_code_campaign(
+    first: int, count: int, processes: int, make: Make, progress: Callable[[Report], None] = lambda _: None
+) -> Report:
+    """Try mutants of machine code: `make` is one of machine_code's."""
+    prepare_machine_code()
+    return Campaign(range(first, first + count), make, processes, MACHINE_CODE_SECONDS).run(progress)
+
+
+def keep(number: int, finding: str, folder: Path, make: Make | None = None) -> Path:
     """Write a mutant to a file, with what it did."""
     folder.mkdir(parents=True, exist_ok=True)
+    made = make(number) if make else None
+    if isinstance(made, bytes | machine_code.Answer):
+        path = folder / f"{number}.{'cubin' if isinstance(made, bytes) else 'json'}"
+        path.write_bytes(made if isinstance(made, bytes) else made.text.encode())
+        path.with_suffix(".txt").write_text(finding)
+        return path
     path = folder / f"{number}.ptx"
     kind = "timed" if is_timed(number) else "functional"
     said = finding.replace("\n", " ")

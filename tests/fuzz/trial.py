@@ -10,7 +10,9 @@ import numpy as np
 
 import simtlab as sl
 from simtlab.errors import SimtlabError
+from simtlab.frontend.sass import disassemble
 from simtlab.machine.config import load
+from tests.fuzz import machine_code
 
 BUFFER_BYTES = 4096
 MOST_KERNELS = 2
@@ -18,6 +20,8 @@ SECONDS = 1.0  # for all of a mutant that is Python; a launch has less
 MAX_CYCLES = 20_000
 MEMORY_BYTES = 1 << 24
 TIMED_USES = 20  # mutants that one timed GPU runs
+
+Mutant = str | bytes | machine_code.Answer  # PTX, a cubin, or what nvdisasm says of one
 
 
 @dataclass(frozen=True)
@@ -46,26 +50,29 @@ class Trials:
     def stop(*_: Any) -> None:
         raise OutOfTime
 
-    def gpu(self, timed: bool) -> sl.Gpu:
+    def gpu(self, timed: bool, isa: str = "ptx") -> sl.Gpu:
         if not timed:
-            return sl.Gpu(memory_bytes=MEMORY_BYTES, threads=1, stack_bytes=1024)
+            return sl.Gpu(memory_bytes=MEMORY_BYTES, threads=1, stack_bytes=1024, isa=isa)
         if self.timed_gpu is None or self.uses == TIMED_USES:
             config = load("caps-gtx480").replace({"core.cores": 1, "core.max_ctas": 1})
             self.timed_gpu, self.uses = sl.Gpu(config, memory_bytes=MEMORY_BYTES, stack_bytes=1024, max_cycles=MAX_CYCLES), 0
         self.uses += 1
         return self.timed_gpu
 
-    def run(self, text: str, timed: bool) -> Result:
+    def run(self, mutant: Mutant, timed: bool) -> Result:
         try:
-            return self.within_time(text, timed)
+            return self.within_time(mutant, timed)
         except OutOfTime:  # wherever it came: the alarm may ring while it is being turned off
             self.timed_gpu = None
             return Result("stopped")
 
-    def within_time(self, text: str, timed: bool) -> Result:
+    def within_time(self, mutant: Mutant, timed: bool) -> Result:
         signal.setitimer(signal.ITIMER_REAL, self.seconds)
         try:
-            launch_all(self.gpu(timed), text + "\n")
+            if isinstance(mutant, str):
+                launch_all(self.gpu(timed), mutant + "\n")
+            else:
+                launch_machine_code(self.gpu(False, machine_code.ISA), mutant)
             return Result("ran")
         except SimtlabError as error:
             return Result(type(error).__name__)
@@ -84,6 +91,15 @@ def launch_all(gpu: sl.Gpu, text: str) -> None:
         kernel = module[name]
         threads = 64 if "bar" in text else 32
         kernel(2, threads, [argument(gpu, parameter) for parameter in kernel.program.kernel.parameters])
+
+
+def launch_machine_code(gpu: sl.Gpu, mutant: bytes | machine_code.Answer) -> None:
+    """A mutant of the cubin, or the cubin itself with a mutant of what nvdisasm says of it."""
+    if isinstance(mutant, machine_code.Answer):
+        functions = disassemble.functions_in(mutant.text.encode())
+        disassemble.listing = lambda _: functions  # type: ignore[assignment]
+    module = gpu.load_cubin(mutant if isinstance(mutant, bytes) else machine_code.cubin())
+    module["k"](2, 64, [gpu.zeros(64, "i4"), gpu.array(np.arange(64, dtype="i4")), 5])
 
 
 def argument(gpu: sl.Gpu, parameter: Any) -> Any:

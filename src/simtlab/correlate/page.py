@@ -41,8 +41,10 @@ def page(machine: str, measured: Measured, rows: Sequence[Compared]) -> str:
 
 
 def summaries(rows: Sequence[Compared]) -> Markup:
-    found = [row(name, *(number_cell(text) for text in (
-        str(one.kernels), *(f"{share:.1%}" for share in one.shares), f"{one.correlation:.3f}"))) for name, one in groups(rows).items()]  # fmt: skip
+    found = []
+    for name, one in groups(rows).items():
+        texts = (str(one.kernels), *(f"{share:.1%}" for share in one.shares), f"{one.correlation:.3f}")
+        found.append(row(name, *map(number_cell, texts)))
     headings = ["Kernels", "Number", "Mean error", "Geometric mean", "Median", "90%", "Worst", "Correlation"]
     return table("Errors of cycles", headings, found)
 

@@ -299,7 +299,8 @@ def converge(worker, warp, ins, pc, mask):
 
 @compiled
 def end(worker, warp, ins, pc, mask):
-    """EXIT: lanes end; nobody waits for them any more."""
+    """EXIT: lanes end; nobody waits for them any more. A predicate beside the guard may keep some from it."""
+    mask = taking(warp, ins, mask)
     warp.live = np.uint32(warp.live & ~mask)
     warp.mask = np.uint32(warp.mask & ~mask)
     if warp.mask != 0:

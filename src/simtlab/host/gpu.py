@@ -173,7 +173,8 @@ class Gpu:
         return self._load_cubin(given.cubin, Path(name).stem, ptx, given.names, self._declared(text, name, options, paths))
 
     def load_cubin(self, source: str | PathLike | bytes) -> Module:
-        """Load a cubin, given as bytes or as a path: its machine code is executed."""
+        """Load a cubin, given as bytes or as a path: its machine code is executed. A GPU with neither a machine nor an isa takes
+        one of any architecture."""
         if isinstance(source, bytes | bytearray):
             return self._load_cubin(bytes(source), "cubin")
         path = Path(source)
@@ -191,6 +192,9 @@ class Gpu:
         declared: Callable[[str], Type | None] = lambda _: None,
     ) -> Module:
         cubin = Cubin(raw)
+        if (self.machine is not None or self.isa != "ptx") and not cubin.runs_on(self.isa):
+            its = cubin.architecture
+            raise SimtlabError(f"this cubin is for {its}, and this GPU's isa is {self.isa!r}; Gpu(…, isa={its!r}) executes it")
         with self.memory.lock:
             return Module(self, tree_of(cubin, ptx, name), names, declared=declared, cubin=cubin, ptx=ptx.text if ptx else "")
 

@@ -11,6 +11,7 @@ from simtlab.frontend.sass.lines import LineTable, lines_of
 INSTRUCTION_BYTES = 16
 # Attributes of .nv.info (EIATTR_…) as `cuobjdump -elf` names them.
 PARAMETER_BANK, FRAME_SIZE, MIN_STACK_SIZE, KERNEL_PARAMETER, REGISTER_COUNT = 0x0A, 0x11, 0x12, 0x17, 0x2F
+UNKNOWN_SIZE = 0xFFFFFFFF
 GLOBAL_SECTIONS = (".nv.global", ".nv.global.init")
 ENTRY = 0x10  # of a symbol's st_other (STO_CUDA_ENTRY): it can be launched
 CONSTANTS = ".nv.constant3"  # __constant__ variables
@@ -74,6 +75,12 @@ def fields(shape: str, attribute: bytes) -> tuple[int, ...]:
         raise BadCubin("this cubin is damaged: an attribute of .nv.info is too short") from None
 
 
+def _is_data_of(section: str, kernel: str) -> bool:
+    """Whether a section has constants of a kernel, or variables."""
+    bank, _, owner = section.removeprefix(".nv.constant").partition(".")
+    return section in GLOBAL_SECTIONS or (section.startswith(".nv.constant") and bank.isdigit() and owner in ("", kernel))
+
+
 @dataclass
 class Cubin:
     """A cubin and what can be asked of it."""
@@ -93,6 +100,11 @@ class Cubin:
         version = self.content[8]
         return f"sm_{(flags >> 8) & 0xFF if version >= 8 else flags & 0xFF}"
 
+    def runs_on(self, isa: str) -> bool:
+        """Whether an architecture executes it: one of the same major number that is not older."""
+        own, other = (int(name.removeprefix("sm_")) if name.startswith("sm_") else 0 for name in (self.architecture, isa))
+        return own // 10 == other // 10 and own <= other
+
     @cached_property
     def kernels(self) -> list[str]:
         """Names of what can be launched: functions with a mark in the symbol table."""
@@ -102,7 +114,7 @@ class Cubin:
         text = self.elf.section(f".text.{name}")
         if text is None:
             raise BadCubin(f"no kernel '{name}' in this cubin; there are: {', '.join(self.kernels)}")
-        texts = [text, *self._functions_apart()]
+        texts = [text, *self._functions_apart(text)]
         for one in texts:
             if not one.size or one.size % INSTRUCTION_BYTES:
                 raise BadCubin(f"this cubin is damaged: section {one.name} has {one.size} bytes")
@@ -111,14 +123,24 @@ class Cubin:
         start, size = self._parameter_bank(info)
         return KernelImage(
             name, b"".join(one.bytes for one in texts), self._functions(texts), tuple(self.elf.relocations(text.name)),
-            self._counted(REGISTER_COUNT, name), self._counted(MIN_STACK_SIZE, name),
+            self._registers(name, texts[1:]), self._stack_bytes(name),
             self._parameters(info), start, size, shared.size if shared else 0, self._banks(name),
         )  # fmt: skip
 
-    def _functions_apart(self) -> list[Section]:
-        """Sections with functions that are no kernels."""
+    def _functions_apart(self, kernel: Section) -> list[Section]:
+        """Sections with functions that a kernel can come to: it, its constants, variables, or such a function have their address.
+        The linker leaves others in the file, without the constants that they read."""
         launched = {f".text.{name}" for name in self.kernels}
-        return [section for section in self.elf.sections if section.name.startswith(".text.") and section.name not in launched]
+        apart = [one for one in self.elf.sections if one.name.startswith(".text.") and one.name not in launched]
+        owner = kernel.name.removeprefix(".text.")
+        found: list[Section] = []
+        left = [kernel.name, *(one.name for one in self.elf.sections if _is_data_of(one.name, owner))] if apart else []
+        while left:
+            numbers = {relocation.symbol.section for relocation in self.elf.relocations(left.pop())}
+            reached = [one for one in apart if one not in found and self.elf.sections.index(one) in numbers]
+            found += reached
+            left += [one.name for one in reached]
+        return [one for one in apart if one in found]
 
     def _functions(self, texts: list[Section]) -> tuple[CodeSymbol, ...]:
         """The functions of some sections that are laid out one after the other."""
@@ -154,6 +176,15 @@ class Cubin:
                 if self._symbol(number).name == name:
                     return count
         return 0
+
+    def _registers(self, name: str, apart: list[Section]) -> int:
+        """What a kernel has: as many as the one of its functions that needs most, where calls go through pointers."""
+        return max(self._counted(REGISTER_COUNT, one) for one in (name, *(text.name.removeprefix(".text.") for text in apart)))
+
+    def _stack_bytes(self, name: str) -> int:
+        """The least stack that a kernel needs; where calls may nest without end, what its own frame takes."""
+        least = self._counted(MIN_STACK_SIZE, name)
+        return self._counted(FRAME_SIZE, name) if least == UNKNOWN_SIZE else least
 
     def _symbol(self, number: int) -> Symbol:
         if number >= len(self.elf.symbols):

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from simtlab.errors import SimtlabError
 
-MAX_REGISTER = 255  # RZ
-ZERO_UNIFORM = {False: 63, True: 255}
+LAST = {"R": 254, "UR": 254, "P": 6, "UP": 6, "B": 15}  # the highest number in each file of registers; the next is RZ, PT, …
+MOST_DIGITS = 20  # of a number with 64 bits
 
 
 class BadOperand(SimtlabError):
@@ -182,7 +182,7 @@ def parse_operand(text: str) -> Operand:
     if match := _ADDRESS.fullmatch(body):
         return address(match)
     if match := _SYMBOL_WORD.fullmatch(text.strip()):
-        return SymbolWord(match[2], int(match[3] or "0", 0), match[1] == "hi")
+        return SymbolWord(match[2], whole(match[3] or "0"), match[1] == "hi")
     if re.fullmatch(r"[`(.$\w)@<>:,~*&\s]+", text):
         return Name(text.strip("`()"))
     raise BadOperand(f"'{text}' is no operand that simtlab knows")
@@ -204,19 +204,33 @@ def unmarked(text: str) -> tuple[str, str]:
 def register(match: re.Match[str], mark: str) -> Register:
     file, number, rest = match.groups()
     parts = tuple(part for part in rest.split(".") if part and part != "reuse")
-    return Register(file, None if number in "ZT" else int(number), "", mark, parts)
+    if number in "ZT":
+        return Register(file, None, "", mark, parts)
+    if (found := whole(number)) > LAST[file]:
+        raise BadOperand(f"there is no register {file}{found}")
+    return Register(file, found, "", mark, parts)
+
+
+def whole(text: str) -> int:
+    """The value of digits, with a sign perhaps."""
+    try:
+        if len(text) > MOST_DIGITS + len("-"):
+            raise ValueError
+        return int(text, 0)
+    except ValueError:
+        raise BadOperand(f"'{text[:40]}' is no number that a word has") from None
 
 
 def number(text: str, body: str, mark: str) -> Number:
-    whole = re.fullmatch(r"[-+]?(0x[0-9a-f]+|\d+)", body, re.IGNORECASE)
-    return Number(int(body, 0) if whole else 0, body, mark)
+    is_whole = re.fullmatch(r"[-+]?(0x[0-9a-f]+|\d+)", body, re.IGNORECASE)
+    return Number(whole(body) if is_whole else 0, body, mark)
 
 
 def constant(match: re.Match[str], mark: str) -> Constant:
     bank_text, place, rest = match.groups()
     bank: int | Register
     if re.fullmatch(r"0x[0-9a-f]+", bank_text):
-        bank = int(bank_text, 16)
+        bank = whole(bank_text)
     else:
         found = parse_operand(bank_text)
         if not isinstance(found, Register):
@@ -242,7 +256,7 @@ def sum_of(text: str) -> tuple[list[Register], int]:
     for part in re.findall(r"[-+]?[^-+]+", text):
         part = part.removeprefix("+").strip()
         if re.fullmatch(r"-?(0x[0-9a-f]+|\d+)", part):
-            offset += int(part, 0)
+            offset += whole(part)
             continue
         found = parse_operand(part)
         if not isinstance(found, Register):

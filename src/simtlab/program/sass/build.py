@@ -14,6 +14,7 @@ from simtlab.frontend.sass.cubin import Cubin
 from simtlab.frontend.sass.disassemble import instructions_of
 from simtlab.frontend.sass.text import SassInstruction
 from simtlab.isa.build import provide
+from simtlab.isa.shape import CONSTANT, CONSTANT_64, Shape
 from simtlab.program.action import SERVICE_BASE, SERVICE_STEP, SERVICES, Action, Condition
 from simtlab.program.cfg import ControlFlowGraph, Flow
 from simtlab.program.encode import encode
@@ -26,7 +27,7 @@ from simtlab.program.program import MAX_LOCAL_BYTES, Program, at
 from simtlab.program.sass import convert, floating, flow, half, integer, memory, texture, warp  # noqa: F401  fill the table of lowerings
 from simtlab.program.sass.constants import ConstantBanks, banks_of
 from simtlab.program.sass.given import NOTHING, Given, UnknownSass, lower_instruction
-from simtlab.program.sass.registers import allocation_of, registers_of
+from simtlab.program.sass.registers import FIRST_PREDICATE, allocation_of, registers_of
 
 SERVICE_ADDRESSES = {name: SERVICE_BASE + SERVICE_STEP * number for name, number in SERVICES.items()}
 ENDS = (Action.END, Action.TRAP, Action.JUMP)
@@ -62,12 +63,15 @@ def build_sass_program(cubin: Cubin, tree: ast.Module, kernel: str, addresses: M
     sources = [cubin.line_of(image, i.section, i.address) for i in instructions]
     functions = {one.name: one.start for one in image.functions}
     lowered = lowered_of(instructions, kernel, sources, banks, functions, addresses)
+    for i, one in zip(instructions, lowered, strict=True):
+        if problem := beyond(one, image.registers, len(banks.image)):
+            raise UnknownSass(f"kernel '{kernel}' is damaged: '{i.text}' at {i.address:#x} {problem}")
     labels = {flow.label(i.address): k for k, i in enumerate(instructions)}
     lowering = SassLowering(module, lowered, labels, Frame({}, 0))
     graph = ControlFlowGraph([_flow(one, labels) for one in lowered])
     code = FunctionCode(tree.functions[kernel], lowering, graph, [_usage(one) for one in lowered],  # type: ignore[arg-type]
                         allocation_of(image.registers), 0)  # fmt: skip
-    native = provide({one.shape for one in lowered if one.spelling})
+    native = native_code(lowered, kernel)
     table, targets = encode({kernel: code}, native)
     has_calls = any(one.name != kernel and not one.name.startswith(OF_THE_COMPILER) for one in image.functions)
     depth = Depth(image.registers, code.window_bytes, align_up(image.stack_bytes, 16), has_calls)
@@ -81,6 +85,13 @@ def build_sass_program(cubin: Cubin, tree: ast.Module, kernel: str, addresses: M
         entries=np.full(1, -1, np.int32), lowered=lowered, parameter_offsets=offsets, parameter_bytes=image.parameter_bytes,
         static_shared_bytes=image.shared_bytes, depth=depth, count_registers=lambda: counts, constants=banks,
     )  # fmt: skip
+
+
+def native_code(lowered: list[Lowered], kernel: str) -> dict[Shape, int]:
+    try:
+        return provide({one.shape for one in lowered if one.spelling})
+    except (IndexError, KeyError, TypeError, ValueError, AttributeError) as problem:
+        raise UnknownSass(f"kernel '{kernel}' has an instruction with operands of a kind that it does not take") from problem
 
 
 def lowered_of(
@@ -127,12 +138,26 @@ def is_in_use(found: list[Lowered], result: Operand) -> bool:
     return False
 
 
+def beyond(one: Lowered, registers: int, constant_bytes: int) -> str:
+    """What an instruction touches that the kernel does not have; nothing, as a rule."""
+    for operand in (*one.operands, *([one.guard] if one.guard else [])):
+        for number in registers_of(operand):
+            if registers <= number < FIRST_PREDICATE:
+                return f"names R{number}, and the kernel has {registers} registers"
+        if operand.kind in (CONSTANT, CONSTANT_64) and not 0 <= operand.value <= constant_bytes - 8:
+            return "reads beyond the constant banks"
+    if one.spelling.startswith("ld.param") and not 0 <= one.operands[-1].value <= constant_bytes - 16:
+        return "reads beyond the constant banks"
+    return ""
+
+
 def _flow(one: Lowered, labels: dict[str, int]) -> Flow:
     guarded = one.guard is not None
     if one.action == Action.SPLIT:
         sure = not guarded and one.values[0] == Condition.NONE and one.origin.opcode != "CALL"
         return Flow(tuple(labels[target] for target in one.targets if target in labels), falls_through=not sure)
     if one.action in ENDS:
+        guarded = guarded or (one.action == Action.END and one.values[0] != Condition.NONE)
         returns = one.action == Action.JUMP and one.origin.opcode == "CALL"
         return Flow((), falls_through=guarded or returns, leaves=not returns)
     return Flow()

@@ -94,7 +94,7 @@ def banks_of(cubin: Cubin, image: KernelImage, addresses: Mapping[str, int], ser
     for bank in sorted(contents):
         starts[bank] = end
         end += -(-len(contents[bank]) // ALIGN) * ALIGN
-    whole = np.zeros(end, np.uint8)
+    whole = np.zeros(end + ALIGN, np.uint8)  # of the last word, a load of four may read more
     for bank, content in contents.items():
         whole[starts[bank] : starts[bank] + len(content)] = np.frombuffer(content, np.uint8)
         _relocate(cubin, bank, image.name, whole[starts[bank] : starts[bank] + len(content)], {**addresses, **services})

@@ -70,7 +70,7 @@ def indirect_branch(g: Given) -> None:
 
 @lowers("CALL")
 def call(g: Given) -> None:
-    if isinstance(g.left[0], sass.Register):
+    if g.left and isinstance(g.left[0], sass.Register):
         register = g.source("u32")
         if g.has("ABS"):
             g.emit(Action.LIBRARY_CALL, "", [register, immediate(0)], values=(Members.REGISTER,))
@@ -90,10 +90,10 @@ def ret(g: Given) -> None:
 
 @lowers("EXIT", "KILL")
 def leave(g: Given) -> None:
-    how, _ = condition_of(g)
-    if how != Condition.NONE:
-        raise g.unknown("an exit with a condition beside its guard")
-    g.emit(Action.END)
+    if g.i.parts:
+        raise g.unknown()
+    how, operand = condition_of(g)
+    g.emit(Action.END, "", [operand], values=(how,))
 
 
 @lowers("BPT")

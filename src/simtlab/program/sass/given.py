@@ -145,12 +145,14 @@ class Given:
             return Operand(IMMEDIATE, value=immediate(self.number(operand, type)).value, mark=operand.mark)
         if isinstance(operand, sass.SymbolWord):
             return immediate(self.symbol_word(operand))
-        if isinstance(operand, sass.Constant):
+        if isinstance(operand, sass.Constant) and type != "P":
             kind = CONSTANT_64 if bits_of(type) == 64 else CONSTANT
             return Operand(kind, value=self.constant(operand), mark=self.mark(operand, type))
         raise self.unknown(f"'{operand}' cannot be read here")
 
     def register(self, operand: sass.Register, type: str) -> Operand:
+        if operand.is_predicate != (type == "P"):
+            raise self.unknown("a predicate and a register are mixed up")
         if operand.is_predicate:
             negated = operand.mark == "!"
             if operand.number is None:
@@ -188,6 +190,8 @@ class Given:
     def constant(self, operand: sass.Constant) -> int:
         if operand.index is not None or not isinstance(operand.bank, int):
             raise self.unknown("a constant with an index cannot be read here")
+        if not 0 <= operand.offset < self.bank_bytes.get(operand.bank, operand.offset + 1):
+            raise self.unknown(f"constant bank {operand.bank} has {self.bank_bytes[operand.bank]} bytes")
         return self.place_in_bank(operand.bank, operand.offset)
 
     def place_in_bank(self, bank: int, offset: int) -> int:
@@ -202,6 +206,8 @@ class Given:
             raise self.unknown(f"'{operand}' is no address")
         base, last = immediate(0), []
         for register in operand.registers:
+            if register.file not in ("R", "UR"):
+                raise self.unknown(f"'{register.name or register.file}' is no part of an address")
             if register.number is None:
                 continue
             number = number_of(register.file, register.number)
@@ -260,7 +266,10 @@ def lower_instruction(given: Given) -> Lowered:
     lower = LOWERINGS.get(given.i.opcode)
     if lower is None:
         raise given.unknown()
-    lower(given)
+    try:
+        lower(given)
+    except (IndexError, KeyError, TypeError, ValueError, AttributeError) as problem:  # operands of another kind or number
+        raise given.unknown("its operands are not those that such an instruction has") from problem
     given.only(*given.asked, *NO_PART_OF_THE_RESULT)
     if len(given.lowered) != 1:
         raise given.unknown("it was lowered to nothing")
