@@ -340,7 +340,8 @@ def prepare(
     row["threads"], row["n_ctas"] = prod(block), prod(grid)
     row["n_cores"], row["clock_khz"] = N_CORES, CLOCK_KHZ
     row["push_order"] = gpu.push_order
-    row["register_bytes"] = max(RECURSIVE_WINDOW_BYTES if depth.recursive else 0, depth.window_bytes)
+    nests = depth.recursive and not program.is_machine_code  # whose functions share the registers of their kernel
+    row["register_bytes"] = max(RECURSIVE_WINDOW_BYTES if nests else 0, depth.window_bytes)
     row["local_bytes"] = local_bytes
     row["shared_bytes"], row["dynamic_shared"] = program.static_shared_bytes + shared, shared
     row["parameters"] = buffer.ctypes.data
