@@ -4,13 +4,17 @@ Spelled as nvdisasm has them, without what only says how something is written. W
 comes out, the row looks at the marks itself: -0 is 2**32 there, as the complement and one.
 """
 
+from collections.abc import Callable
+
 from llvmlite import ir
 
+from simtlab.isa.half import each_half
 from simtlab.isa.lanes import I1, I32, I64, Lanes, vector
 from simtlab.isa.table import Modifiers, operation
 
 COMPARISONS = "{.F,.LT,.EQ,.LE,.GT,.NE,.GE,.T}"
 COMBINE = "{.AND,.OR,.XOR}"
+PAIRS = ("U16x2", "S16x2")
 SIGNS = {"LT": "<", "EQ": "==", "LE": "<=", "GT": ">", "NE": "!=", "GE": ">="}
 
 
@@ -193,24 +197,61 @@ def combined(lanes: Lanes, m: Modifiers, holds: ir.Value, other: ir.Value) -> tu
     return combine(holds, other), combine(lanes.b.not_(holds), other)
 
 
-@operation("VIMNMX{.U32,.S32}", "u32 = u32 u32 P")
-def minimum_or_maximum(lanes: Lanes, m: Modifiers, x: ir.Value, y: ir.Value, least: ir.Value) -> ir.Value:
-    """The lesser where the predicate holds, else the greater."""
-    kind = "u" if "U32" in m else "s"
+# Least and greatest ---------------------------------------------------------------------------------------------------
+
+
+def in_parts(lanes: Lanes, m: Modifiers, build: Callable[..., ir.Value], *words: ir.Value) -> ir.Value:
+    """`build` of words, or of their lower and their upper halves; a negative result is 0 with .RELU."""
+
+    def limited(*given: ir.Value) -> ir.Value:
+        result = build(*given)
+        return lanes.map("llvm.smax", result, lanes.like(result, 0)) if "RELU" in m else result
+
+    return each_half(lanes, "u16x2" if m.first_of(*PAIRS) else "u32", limited, *words)
+
+
+def bound(lanes: Lanes, m: Modifiers, x: ir.Value, y: ir.Value, least: ir.Value) -> ir.Value:
+    kind = "u" if m.first_of("U32", "U64", "U16x2") else "s"
     return lanes.b.select(least, lanes.map(f"llvm.{kind}min", x, y), lanes.map(f"llvm.{kind}max", x, y))
 
 
-@operation("VIMNMX3{.U32,.S32}", "u32 = u32 u32 u32 P")
+@operation("VIMNMX{.U32,.S32}[.RELU]", "u32 = u32 u32 P")
+@operation("VIMNMX{.U16x2,.S16x2}.RELU", "u32 = u32 u32 P")
+@operation("VIMNMX{.U64,.S64}", "u64 = u64 u64 P")
+def minimum_or_maximum(lanes: Lanes, m: Modifiers, x: ir.Value, y: ir.Value, least: ir.Value) -> ir.Value:
+    """The lesser where the predicate holds, else the greater."""
+    return in_parts(lanes, m, lambda p, q: bound(lanes, m, p, q, least), x, y)
+
+
+@operation("VIMNMX{.U16x2,.S16x2}", "u32 P? P? = u32 u32 P")
+def bound_of_halves(lanes: Lanes, m: Modifiers, x: ir.Value, y: ir.Value, least: ir.Value) -> tuple[ir.Value, ir.Value, ir.Value]:
+    """The lesser or greater of the lower and of the upper halves; whether each is the first one's."""
+    result = minimum_or_maximum(lanes, m, x, y, least)
+    same = lanes.b.xor(result, x)
+    low = lanes.b.icmp_unsigned("==", lanes.b.and_(same, lanes.constant(I32, 0xFFFF)), lanes.constant(I32, 0))
+    return result, low, lanes.b.icmp_unsigned("<", same, lanes.constant(I32, 0x10000))
+
+
+@operation("VIMNMX3{.U32,.S32,.U16x2,.S16x2}[.RELU]", "u32 = u32 u32 u32 P")
 def bound_of_three(lanes: Lanes, m: Modifiers, x: ir.Value, y: ir.Value, z: ir.Value, least: ir.Value) -> ir.Value:
     """The least of three where the predicate holds, else the greatest."""
-    return minimum_or_maximum(lanes, m, minimum_or_maximum(lanes, m, x, y, least), z, least)
+    return in_parts(lanes, m, lambda p, q, r: bound(lanes, m, bound(lanes, m, p, q, least), r, least), x, y, z)
 
 
-@operation("VIADDMNMX{.U32,.S32}[.RELU]", "u32 = u32 u32 u32 P")
+@operation("VIADDMNMX{.U32,.S32,.U16x2,.S16x2}[.RELU]", "u32 = u32 u32 u32 P")
 def add_and_bound(lanes: Lanes, m: Modifiers, x: ir.Value, y: ir.Value, z: ir.Value, least: ir.Value) -> ir.Value:
     """A sum, then its lesser or greater with a third; not below zero with .RELU."""
-    result = minimum_or_maximum(lanes, m, lanes.b.add(x, y), z, least)
-    return lanes.map("llvm.smax", result, lanes.constant(I32, 0)) if "RELU" in m else result
+    return in_parts(lanes, m, lambda p, q, r: bound(lanes, m, lanes.b.add(p, q), r, least), x, y, z)
+
+
+@operation("VIADD.16x2", "u32 = u32 u32", own_marks=True)
+def add_halves(lanes: Lanes, m: Modifiers, x: ir.Value, y: ir.Value) -> ir.Value:
+    """The sums of the lower and of the upper halves, each negated by itself."""
+
+    def total(*halves: ir.Value) -> ir.Value:
+        return lanes.b.add(*(lanes.marked(half, lanes.shape.mark(1 + k), "u16") for k, half in enumerate(halves)))
+
+    return each_half(lanes, "u16x2", total, x, y)
 
 
 @operation("SGXT[.W][.U32]", "u32 = u32 u32")

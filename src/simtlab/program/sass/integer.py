@@ -26,7 +26,7 @@ def iadd3(g: Given) -> None:
 
 @lowers("VIADD", "UVIADD")
 def viadd(g: Given) -> None:
-    g.compute("add.u32", "u32 = u32 u32")
+    g.compute("VIADD.16x2" if g.has("16x2") else "add.u32", "u32 = u32 u32")
 
 
 @lowers("IADD", "UIADD")
@@ -111,25 +111,46 @@ def select(g: Given) -> None:
     g.compute(f"selp.{type}", f"{type} = {type} {type} P")
 
 
+BOUNDS = ("U32", "S32", "U16x2", "S16x2")
+
+
+def bound_name(g: Given) -> str:
+    """VIMNMX.S16x2.RELU and the like. Only VIADD is known to negate halves."""
+    type = g.first_of(*BOUNDS) or "S32"
+    if type.endswith("x2") and any(isinstance(one, sass.Register) and one.mark and not one.is_predicate for one in g.left):
+        raise g.unknown("pairs that are negated")
+    name = g.i.opcode.removeprefix("U")
+    return f"{'VIMNMX' if name == 'IMNMX' else name}.{type}{'.RELU' * g.has('RELU')}"
+
+
 @lowers("IMNMX", "UIMNMX", "VIMNMX", "UVIMNMX")
 def bound(g: Given) -> None:
-    target = g.destination("u32")
-    while g.next_is_predicate:  # sm_100: where the lesser came from; nobody asks for it
-        if g.destination("P") is not NOTHING:
-            raise g.unknown("a predicate that it writes is not known")
-    operands = [target, *g.assign("= u32 u32")]
-    g.emit(Action.COMPUTE, f"VIMNMX.{g.first_of('U32', 'S32') or 'S32'}", [*operands, g.source("P")])
+    if g.has("U64", "S64"):
+        return bound_of_two_words(g)
+    spelling, target = bound_name(g), g.destination("u32")
+    told = []
+    while g.next_is_predicate:  # whether it is the first one's: known of pairs, which have one for each half
+        told.append(g.destination("P"))
+    pairs = "16x2" in spelling and "RELU" not in spelling
+    if not pairs and any(one is not NOTHING for one in told):
+        raise g.unknown("a predicate that it writes is not known")
+    written = [target, *(told or [NOTHING] * 2)] if pairs else [target]
+    return g.emit(Action.COMPUTE, spelling, [*written, *g.assign("= u32 u32 P")])
 
 
-@lowers("VIMNMX3")
+def bound_of_two_words(g: Given) -> None:
+    """IMNMX.U64 PT, PT, R6, R2, R4, PT, !PT: the lesser with PT behind the sources. What !PT says is not known."""
+    written = g.assign("P P u64 =")
+    operands = [written[2], *g.assign("= u64 u64 P")]
+    if any(one is not NOTHING for one in written[:2]) or g.source("P") != immediate(0):
+        raise g.unknown("a predicate that is not known")
+    g.emit(Action.COMPUTE, f"VIMNMX.{g.first_of('U64', 'S64')}", operands)
+
+
+@lowers("VIMNMX3", "VIADDMNMX")
 def bound_of_three(g: Given) -> None:
-    """The least (or, with !PT last, the greatest) of three."""
-    g.compute(f"VIMNMX3.{g.first_of('U32', 'S32') or 'S32'}", "u32 = u32 u32 u32 P")
-
-
-@lowers("VIADDMNMX")
-def add_and_bound(g: Given) -> None:
-    g.compute(f"VIADDMNMX.{g.first_of('U32', 'S32') or 'S32'}{'.RELU' * g.has('RELU')}", "u32 = u32 u32 u32 P")
+    """The least (or, with !PT last, the greatest) of three; of a sum and a third."""
+    g.compute(bound_name(g), "u32 = u32 u32 u32 P")
 
 
 @lowers("IABS")
