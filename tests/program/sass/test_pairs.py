@@ -1,4 +1,4 @@
-"""Integers in pairs and words: sums, bounds of two and of three, bounds of sums; and atomics on vectors. As PTX gives them."""
+"""Integers in pairs, bytes and words: sums, bounds of two and of three, bounds of sums; atomics on vectors. As PTX gives them."""
 
 import numpy as np
 import pytest
@@ -9,6 +9,7 @@ ISAS = ("sm_75", "sm_90", "sm_120")
 OF_TWO = (
     "__vimax_s16x2_relu", "__vimax_s32_relu", "__vimin_s16x2_relu", "__vimin_s32_relu", "__vmaxs2", "__vminu2", "__vmaxu2",
     "__vmins2", "__vadd2", "__vsub2", "__vabsdiffs2", "__vaddss2", "__vaddus2",
+    "__vabsdiffu4", "__vabsdiffs4", "__vsadu4", "__vsads4", "__vadd4", "__vsub4", "__vmaxu4", "__vmins4", "__vaddss4", "__vavgu4",
 )  # fmt: skip
 OF_THREE = tuple(
     f"__vi{name}_{type}"
@@ -25,6 +26,7 @@ LINES = (
        for name in TOLD_TWICE]
     + [f"long long x = (long long)a[i] << 32 | b[i], y = (long long)b[i] << 32 | c[i]; d[i] = {name}({type}x, {type}y) * 5 >> 31;"
        for name in ("min", "max") for type in ("", "(unsigned long long)")]
+    + ["d[i] = __vabs4(a[i]);", "d[i] = __vsadu4(a[i], b[i]) + c[i];"]
     + ["d[i] = __vadd2(a[i], 0xffff0003);", "d[i] = __viaddmax_s16x2(a[i], __vneg2(b[i]), 0x00050005);"]
 )  # fmt: skip
 SOURCE = "".join(
@@ -61,7 +63,7 @@ def expected():
 
 
 @pytest.mark.parametrize("isa", ISAS)
-def test_bounds_and_sums_of_pairs_are_those_of_ptx(isa, expected):
+def test_bounds_and_sums_of_parts_are_those_of_ptx(isa, expected):
     for line, ours, theirs in zip(LINES, words_of_each(isa), expected, strict=True):
         assert np.array_equal(ours, theirs), line
 
@@ -69,8 +71,9 @@ def test_bounds_and_sums_of_pairs_are_those_of_ptx(isa, expected):
 @pytest.mark.parametrize(
     ("isa", "names"),
     [
+        ("sm_75", ("VABSDIFF4.U8 ", "VABSDIFF4.U8.ACC")),
         ("sm_90", ("VIADD.16x2", "VIMNMX.S16x2.RELU", "VIMNMX3.U16x2", "VIMNMX3.RELU", "VIADDMNMX.S16x2.RELU", "P0, P1, R")),
-        ("sm_120", ("VIADD.16x2", "VIMNMX.S32.RELU", "IMNMX.U64 PT, PT, ", "IMNMX.S64 PT, PT, ")),
+        ("sm_120", ("VIADD.16x2", "VIMNMX.S32.RELU", "IMNMX.U64 PT, PT, ", "IMNMX.S64 PT, PT, ", "VIADD.U8x4", "VIMNMX.U8x4")),
     ],
 )
 def test_these_instructions_are_there(isa, names):
