@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import simtlab as sl
+from simtlab.program.sass.given import UnknownSass
 
 ISAS = ("sm_75", "sm_80", "sm_90", "sm_100", "sm_120")
 SOURCE = """
@@ -46,3 +47,27 @@ def test_a_constant_is_read_through_a_generic_pointer_and_is_not_global(isa):
         module["through_a_pointer"](1, 8, [out, gpu.array(np.arange(8, dtype=np.int32)), n])
         t = np.arange(8)
         assert np.array_equal(out.numpy(), np.where((t + n) % 2, t + 50, t + 1000))
+
+
+FAULTS = {
+    "a pointer to one of two constants": ("__constant__ int one[8], two[8];", "int *out, int n", "n ? one + n : two + out[1]", 3),
+    "the address of a parameter": ("", "int *out, const __grid_constant__ int n", "&n", bytes(4)),
+}
+
+
+@pytest.mark.parametrize("what", FAULTS)
+@pytest.mark.parametrize("isa", ["sm_90", "sm_120"])
+def test_an_address_that_is_not_known_is_a_fault(isa, what):
+    variables, parameters, pointer, argument = FAULTS[what]
+    gpu = sl.Gpu(isa=isa)
+    body = f"const int *p = {pointer}; asm volatile(\"ld.s32 %0, [%1];\" : \"=r\"(out[0]) : \"l\"(p));"
+    kernel = gpu.compile(f'{variables} extern "C" __global__ void k({parameters}) {{ {body} }}')["k"]
+    with pytest.raises(sl.DeviceFault, match="load of 4 bytes"):
+        kernel(1, 1, [gpu.zeros(4, np.int32), argument])
+
+
+def test_lanes_that_take_turns_are_refused():
+    body = "unsigned m = out[threadIdx.x]; if (m & 1) out[threadIdx.x] = __ballot_sync(m, m > 9);"
+    gpu = sl.Gpu(isa="sm_90")
+    with pytest.raises(UnknownSass, match=r"WARPSYNC\.EXCLUSIVE"):
+        gpu.compile(f'extern "C" __global__ void k(unsigned *out) {{ {body} }}')["k"]
