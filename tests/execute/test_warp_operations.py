@@ -72,14 +72,14 @@ EXTERN void reductions(const int *in, int *out)
 """.replace("__uni(in[t])", "__all_sync(here, in[t] > 50) || !__any_sync(here, in[t] > 50)")
 
 
-@pytest.fixture(scope="module")
-def gpu():
-    return sl.Gpu()
+@pytest.fixture(scope="module", params=["ptx", "sm_90", pytest.param("sm_120", marks=pytest.mark.slow)])
+def gpu(request):
+    return sl.Gpu(isa=request.param)
 
 
 @pytest.fixture(scope="module")
 def warp(gpu):
-    return gpu.compile(SOURCE, options=["--gpu-architecture=compute_80"])
+    return gpu.compile(SOURCE, options=["--gpu-architecture=compute_80"] if gpu.isa == "ptx" else [])
 
 
 @pytest.mark.parametrize("width", [4, 16, 32])

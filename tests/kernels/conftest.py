@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.kernels.library import new_gpu
+from tests.kernels.library import ISAS, new_gpu
 
 
-@pytest.fixture(scope="module")
-def gpu():
-    return new_gpu()
+@pytest.fixture(scope="module", params=ISAS)
+def gpu(request):
+    return new_gpu(request.param)

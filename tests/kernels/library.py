@@ -4,9 +4,14 @@ import json
 import os
 from pathlib import Path
 
+import pytest
+
 import simtlab as sl
 
 FOLDER = Path(__file__).parent
+FROM_ENVIRONMENT = json.loads(os.environ.get("SIMTLAB_TEST_GPU", "{}"))
+MACHINE_CODE = ["sm_90", *(pytest.param(name, marks=pytest.mark.slow) for name in ("sm_75", "sm_120"))]
+ISAS = ["ptx"] if FROM_ENVIRONMENT else ["ptx", *MACHINE_CODE]
 SOURCES = sorted(FOLDER.glob("*.cu"))
 
 
@@ -22,6 +27,11 @@ def line_of(name: str, marker: str) -> int:
     return number
 
 
-def new_gpu() -> sl.Gpu:
+def new_gpu(isa: str) -> sl.Gpu:
     """A functional GPU, unless the environment says otherwise: `SIMTLAB_TEST_GPU='{"machine": "v100"}'`, arguments of `sl.Gpu`."""
-    return sl.Gpu(**json.loads(os.environ.get("SIMTLAB_TEST_GPU", "{}")))
+    return sl.Gpu(**{"isa": isa, **FROM_ENVIRONMENT})
+
+
+def reserved_shared(gpu: sl.Gpu) -> int:
+    """Bytes of shared memory that come before a CTA's own: the driver has the first KiB on sm_90 and later."""
+    return 0 if gpu.isa == "ptx" or int(gpu.isa.removeprefix("sm_")) < 90 else 1024

@@ -10,7 +10,7 @@ N = 64
 
 @pytest.fixture(scope="module")
 def brain(gpu):
-    return gpu.compile(source("brain"), options=["-arch=compute_90"])
+    return gpu.compile(source("brain"), options=["-arch=compute_90"] if gpu.isa == "ptx" else [])
 
 
 def to_bits(values):
@@ -38,6 +38,10 @@ def test_atomic_sums_of_bfloat16(gpu, brain):
 
 
 def test_atomic_sums_of_vectors(gpu, brain):
+    """sm_90 brought them. bfloat16 and pairs of integers are there on all: the compiler makes them of other instructions."""
+    if gpu.isa == "sm_75":
+        assert "vector_atomics" not in brain.kernels
+        return
     two, four, before = gpu.zeros(2), gpu.zeros(4), gpu.empty((N, 4))
     brain["vector_atomics"](1, N, [two, four, before])
     sums = np.arange(N).cumsum()

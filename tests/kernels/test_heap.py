@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import simtlab as sl
-from tests.kernels.library import line_of, new_gpu, source
+from tests.kernels.library import ISAS, line_of, new_gpu, source
 
 
-@pytest.fixture
-def gpu():
-    return new_gpu()
+@pytest.fixture(params=ISAS)
+def gpu(request):
+    return new_gpu(request.param)
 
 
 @pytest.fixture

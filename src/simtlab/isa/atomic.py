@@ -12,9 +12,10 @@ from functools import partial
 from llvmlite import ir
 
 from simtlab.isa.access import Access, memory_type, read_lane, write_lane
-from simtlab.isa.lanes import F32, F64, I16, I32, I64, Lanes
+from simtlab.isa.lanes import F32, F64, I1, I16, I32, I64, Lanes
 from simtlab.isa.rounding import FORMATS
 from simtlab.isa.shape import ADDRESS, ADDRESS_64
+from simtlab.isa.spaces import WINDOWS
 from simtlab.isa.table import Modifiers, operation
 from simtlab.isa.walk import each_lane, mark_nothing
 
@@ -51,7 +52,7 @@ CHANGES_FIELD, FLUSHES_FIELD = 5, 6  # of the window
 @operation(f"atom.cas{LATE}.{{b16,b32,b64}}", "T = M T T", raw=True, action="atomic")
 def atom(lanes: Lanes, m: Modifiers) -> ir.Value:
     """Read, change and write one place without interruption; gives the old value."""
-    return _each_atomic(lanes, m, destination=0, address=m.lanes_per_access)
+    return each_atomic(lanes, m, destination=0, address=m.lanes_per_access)
 
 
 @operation(f"red{ORDER}{SCOPE_LAST}{ARITHMETIC}", "= M T", raw=True, action="atomic")
@@ -61,7 +62,7 @@ def atom(lanes: Lanes, m: Modifiers) -> ir.Value:
 @operation(f"red{ORDER}{SCOPE_LAST}{HALVES}", "= M T", raw=True, action="atomic")
 def red(lanes: Lanes, m: Modifiers) -> ir.Value:
     """An atomic operation whose old value nobody wants."""
-    return _each_atomic(lanes, m, destination=None, address=0)
+    return each_atomic(lanes, m, destination=None, address=0)
 
 
 for _form in VECTORS:
@@ -69,10 +70,13 @@ for _form in VECTORS:
     operation(f"red{VECTOR_ORDER}{_form}", "= M V", raw=True, action="atomic")(red)
 
 
-def _each_atomic(lanes: Lanes, m: Modifiers, destination: int | None, address: int) -> ir.Value:
+def each_atomic(
+    lanes: Lanes, m: Modifiers, destination: int | None, address: int, told: int | None = None, elsewhere: tuple[str, ...] = ()
+) -> ir.Value:
+    """Lane after lane. In machine code a predicate, operand `told`, says where it was done: not in the spaces `elsewhere`."""
     b, type, count = lanes.b, memory_type(m.type), m.lanes_per_access
     access = Access(lanes, address, count * type.width // 8)
-    failed = mark_nothing(lanes)
+    failed, done = mark_nothing(lanes), mark_nothing(lanes)
     changes = b.gep(b.bitcast(lanes.context, I64.as_pointer()), [I32(CHANGES_FIELD)])
     with each_lane(lanes, lanes.mask, failed) as walk:
         offset = access.offset(walk)
@@ -89,9 +93,20 @@ def _each_atomic(lanes: Lanes, m: Modifiers, destination: int | None, address: i
                     b.store(b.add(b.load(changes), changed), changes)
                     if destination is not None:
                         write_lane(lanes, destination + part, walk, old, m.type)
-            with outside:
+                b.store(b.or_(b.load(done), walk.bit), done)
+            with outside, b.if_then(b.not_(_is_in(b, elsewhere, b.add(offset, access.window.first)))):
                 walk.mark(lanes)
+    if told is not None:
+        lanes.write_mask(told, b.load(done))
     return b.load(failed)
+
+
+def _is_in(b: ir.IRBuilder, spaces: tuple[str, ...], address: ir.Value) -> ir.Value:
+    """Whether a generic address lies in one of some spaces."""
+    found = I1(0)
+    for base, size in (WINDOWS[space] for space in spaces):
+        found = b.or_(found, b.icmp_unsigned("<", b.sub(address, I64(base)), I64(size)))
+    return found
 
 
 def _combine(lanes: Lanes, m: Modifiers, old: ir.Value, operands: list[ir.Value]) -> ir.Value:

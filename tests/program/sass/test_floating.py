@@ -178,6 +178,19 @@ def test_uniform_floats_are_computed_once_for_the_warp():
         assert set(result.numpy()) == {expected}
 
 
+def test_a_constant_becomes_a_half_toward_zero_on_turing():
+    """HADD2 of -0 and an f32: ptxas rounds a constant itself where that is to nearest, and leaves it as it is where it is not."""
+    gpu = sl.Gpu(isa="sm_75")
+    module = gpu.compile('#include <cuda_fp16.h>\nextern "C" __global__ void k(__half *d, float x) {'
+                         " d[0] = __float2half_rn(0.7f), d[1] = __float2half_rz(0.7f), d[2] = __float2half_rz(x); }")  # fmt: skip
+    assert module.sass.count("HADD2") == 3
+    result = gpu.zeros(3, "f2")
+    module["k"](1, 1, [result, -0.7])
+    up, down = np.float16(0.7), np.nextafter(np.float16(0.7), np.float16(0))
+    assert up > np.float32(0.7) > down
+    assert result.numpy().tolist() == [up, down, -down]
+
+
 def test_what_is_not_understood_is_named():
     gpu = sl.Gpu(isa="sm_90")
     source = ('extern "C" __global__ void k(unsigned short *d, float x) {'

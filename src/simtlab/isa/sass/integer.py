@@ -4,13 +4,17 @@ Spelled as nvdisasm has them, without what only says how something is written. W
 comes out, the row looks at the marks itself: -0 is 2**32 there, as the complement and one.
 """
 
+from collections.abc import Callable
+
 from llvmlite import ir
 
+from simtlab.isa import convert
 from simtlab.isa.lanes import I1, I32, I64, Lanes, vector
 from simtlab.isa.table import Modifiers, operation
 
 COMPARISONS = "{.F,.LT,.EQ,.LE,.GT,.NE,.GE,.T}"
 COMBINE = "{.AND,.OR,.XOR}"
+PARTS = {16: ("16x2", "U16x2", "S16x2"), 8: ("U8x4",)}  # of a word, by their width in bits
 SIGNS = {"LT": "<", "EQ": "==", "LE": "<=", "GT": ">", "NE": "!=", "GE": ">="}
 
 
@@ -50,6 +54,13 @@ def iadd3_wide(lanes: Lanes, m: Modifiers, a: ir.Value, b: ir.Value, c: ir.Value
     total = lanes.b.add(first, c)
     one, other = lanes.b.icmp_unsigned("<", first, a), lanes.b.icmp_unsigned("<", total, c)
     return total, lanes.b.or_(one, other), lanes.b.and_(one, other)
+
+
+@operation("IADD.64.X", "u64 P? = u64 u64 P")
+def iadd_wide(lanes: Lanes, m: Modifiers, a: ir.Value, b: ir.Value, carry: ir.Value) -> tuple[ir.Value, ir.Value]:
+    """The sum of two double words and a carry; the carry that goes out."""
+    total, carried, _ = iadd3_wide(lanes, m, a, b, bit(lanes, carry))
+    return total, carried
 
 
 @operation("IMAD[.U32][.X]", "u32 P? = u32 u32 u32 P?")
@@ -164,6 +175,20 @@ def plop3(lanes: Lanes, m: Modifiers, x: ir.Value, y: ir.Value, z: ir.Value) -> 
     return tuple(table_of(lanes, int(part[1:], 16), x, y, z) for part in m.parts)
 
 
+@operation("PLOP3.SIGN.T##.T##", "P P = u32 u32 u32", raw=True)
+def plop3_of_signs(lanes: Lanes, m: Modifiers) -> None:
+    """The same of predicates and of the signs of words."""
+    given = []
+    for k in (2, 3, 4):
+        if lanes.shape.mark(k) == "SIGN":
+            word = lanes.read(k, "u32")
+            given.append(lanes.b.icmp_signed("<", word, lanes.like(word, 0)))
+        else:
+            given.append(lanes.read(k, "pred"))
+    for k, part in enumerate(m.parts[1:]):
+        lanes.write(k, table_of(lanes, int(part[1:], 16), *given), "pred")
+
+
 @operation(f"ISETP{COMPARISONS}[.U32]{COMBINE}", "P P = u32 u32 P")
 @operation(f"ISETP{COMPARISONS}{{.U64,.S64}}{COMBINE}", "P P = u64 u64 P")
 @operation(f"ISETP{COMPARISONS}[.U32]{COMBINE}.EX", "P P = u32 u32 P P")
@@ -193,24 +218,85 @@ def combined(lanes: Lanes, m: Modifiers, holds: ir.Value, other: ir.Value) -> tu
     return combine(holds, other), combine(lanes.b.not_(holds), other)
 
 
-@operation("VIMNMX{.U32,.S32}", "u32 = u32 u32 P")
-def minimum_or_maximum(lanes: Lanes, m: Modifiers, x: ir.Value, y: ir.Value, least: ir.Value) -> ir.Value:
-    """The lesser where the predicate holds, else the greater."""
-    kind = "u" if "U32" in m else "s"
+# Least and greatest ---------------------------------------------------------------------------------------------------
+
+
+def each_part(lanes: Lanes, m: Modifiers, build: Callable[..., ir.Value], *words: ir.Value) -> ir.Value:
+    """`build` of whole words, or of the halves or bytes that a name such as .S16x2 tells."""
+    width = next((width for width, names in PARTS.items() if m.first_of(*names)), None)
+    if width is None:
+        return build(*words)
+    b, narrow = lanes.b, vector(ir.IntType(width))
+    result = lanes.constant(I32, 0)
+    for first in range(0, 32, width):
+        place = lanes.constant(I32, first)
+        part = build(*(b.trunc(b.lshr(word, place), narrow) for word in words))
+        result = b.or_(result, b.shl(b.zext(part, vector(I32)), place))
+    return result
+
+
+def in_parts(lanes: Lanes, m: Modifiers, build: Callable[..., ir.Value], *words: ir.Value) -> ir.Value:
+    """The same; a negative result is 0 with .RELU."""
+
+    def limited(*given: ir.Value) -> ir.Value:
+        result = build(*given)
+        return lanes.map("llvm.smax", result, lanes.like(result, 0)) if "RELU" in m else result
+
+    return each_part(lanes, m, limited, *words)
+
+
+def bound(lanes: Lanes, m: Modifiers, x: ir.Value, y: ir.Value, least: ir.Value) -> ir.Value:
+    kind = "u" if m.first_of("U32", "U64", "U16x2", "U8x4") else "s"
     return lanes.b.select(least, lanes.map(f"llvm.{kind}min", x, y), lanes.map(f"llvm.{kind}max", x, y))
 
 
-@operation("VIMNMX3{.U32,.S32}", "u32 = u32 u32 u32 P")
+@operation("VIMNMX{.U32,.S32}[.RELU]", "u32 = u32 u32 P")
+@operation("VIMNMX{.U16x2,.S16x2}.RELU", "u32 = u32 u32 P")
+@operation("VIMNMX.U8x4", "u32 = u32 u32 P")
+@operation("VIMNMX{.U64,.S64}", "u64 = u64 u64 P")
+def minimum_or_maximum(lanes: Lanes, m: Modifiers, x: ir.Value, y: ir.Value, least: ir.Value) -> ir.Value:
+    """The lesser where the predicate holds, else the greater."""
+    return in_parts(lanes, m, lambda p, q: bound(lanes, m, p, q, least), x, y)
+
+
+@operation("VIMNMX{.U16x2,.S16x2}", "u32 P? P? = u32 u32 P")
+def bound_of_halves(lanes: Lanes, m: Modifiers, x: ir.Value, y: ir.Value, least: ir.Value) -> tuple[ir.Value, ir.Value, ir.Value]:
+    """The lesser or greater of the lower and of the upper halves; whether each is the first one's."""
+    result = minimum_or_maximum(lanes, m, x, y, least)
+    same = lanes.b.xor(result, x)
+    low = lanes.b.icmp_unsigned("==", lanes.b.and_(same, lanes.constant(I32, 0xFFFF)), lanes.constant(I32, 0))
+    return result, low, lanes.b.icmp_unsigned("<", same, lanes.constant(I32, 0x10000))
+
+
+@operation("VIMNMX3{.U32,.S32,.U16x2,.S16x2}[.RELU]", "u32 = u32 u32 u32 P")
 def bound_of_three(lanes: Lanes, m: Modifiers, x: ir.Value, y: ir.Value, z: ir.Value, least: ir.Value) -> ir.Value:
     """The least of three where the predicate holds, else the greatest."""
-    return minimum_or_maximum(lanes, m, minimum_or_maximum(lanes, m, x, y, least), z, least)
+    return in_parts(lanes, m, lambda p, q, r: bound(lanes, m, bound(lanes, m, p, q, least), r, least), x, y, z)
 
 
-@operation("VIADDMNMX{.U32,.S32}[.RELU]", "u32 = u32 u32 u32 P")
+@operation("VIADDMNMX{.U32,.S32,.U16x2,.S16x2}[.RELU]", "u32 = u32 u32 u32 P")
 def add_and_bound(lanes: Lanes, m: Modifiers, x: ir.Value, y: ir.Value, z: ir.Value, least: ir.Value) -> ir.Value:
     """A sum, then its lesser or greater with a third; not below zero with .RELU."""
-    result = minimum_or_maximum(lanes, m, lanes.b.add(x, y), z, least)
-    return lanes.map("llvm.smax", result, lanes.constant(I32, 0)) if "RELU" in m else result
+    return in_parts(lanes, m, lambda p, q, r: bound(lanes, m, lanes.b.add(p, q), r, least), x, y, z)
+
+
+@operation("VIADD{.16x2,.U8x4}", "u32 = u32 u32", own_marks=True)
+def add_parts(lanes: Lanes, m: Modifiers, x: ir.Value, y: ir.Value) -> ir.Value:
+    """The sums of halves or bytes, each negated by itself."""
+
+    def total(*parts: ir.Value) -> ir.Value:
+        return lanes.b.add(*(lanes.b.neg(part) if lanes.shape.mark(1 + k) == "-" else part for k, part in enumerate(parts)))
+
+    return each_part(lanes, m, total, x, y)
+
+
+@operation("VIADD.ISAT", "s32 = s32 s32", own_marks=True)
+def add_within_limits(lanes: Lanes, m: Modifiers, x: ir.Value, y: ir.Value) -> ir.Value:
+    """A sum or difference, exact, then limited to the numbers of s32."""
+    b = lanes.b
+    given = [b.sext(value, vector(I64)) for value in (x, y)]
+    total = b.add(*(b.neg(value) if lanes.shape.mark(1 + k) == "-" else value for k, value in enumerate(given)))
+    return b.trunc(convert.clamped(lanes, total, "s64", "s32"), vector(I32))
 
 
 @operation("SGXT[.W][.U32]", "u32 = u32 u32")

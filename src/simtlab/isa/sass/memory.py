@@ -1,13 +1,17 @@
-"""What machine code does to memory and PTX does not: constants by an index, a compare-and-swap that tells whether it swapped."""
+"""What machine code does to memory and PTX does not: constants by an index, atomics that tell whether they were done."""
 
 from llvmlite import ir
 
+from simtlab.isa import move
 from simtlab.isa.access import Access, memory_type, read_lane, write_lane
+from simtlab.isa.atomic import each_atomic
 from simtlab.isa.lanes import I32, I64, Lanes
 from simtlab.isa.shape import ADDRESS, ADDRESS_64, PREDICATE, SCALAR, SINK, WORD
 from simtlab.isa.table import Modifiers, operation
 from simtlab.isa.walk import each_lane, mark_nothing
 
+SPACES = {"S": "shared", "L": "local", "G": "global"}
+NOT_IN_SHARED_MEMORY = "{.and.b64,.or.b64,.xor.b64,.add.u64,.min.u64,.min.s64,.max.u64,.max.s64,.add.f32,.add.f64}"
 CHANGES_FIELD = 5  # of the window: atomics that changed memory
 
 
@@ -63,3 +67,36 @@ def compare_swap_tell(lanes: Lanes, m: Modifiers) -> ir.Value:
     if lanes.shape.kinds[0] == PREDICATE:
         lanes.write_mask(0, b.load(swapped))
     return b.load(failed)
+
+
+@operation(f"ATOM.G{NOT_IN_SHARED_MEMORY}", "P T = M T", raw=True, action="atomic")
+@operation("ATOM.G.add.noftz.{f16x2,bf16x2}", "P T = M T", raw=True, action="atomic")
+def in_global_memory(lanes: Lanes, m: Modifiers) -> ir.Value:
+    """An atomic at a generic address, done where it is global; 1 there, else 0: what follows sees to the other lanes."""
+    return each_atomic(lanes, m, destination=1, address=2, told=0, elsewhere=("shared", "local"))
+
+
+@operation("ATOM.GS.exch.b64", "P T = M T", raw=True, action="atomic")
+@operation("ATOM.GS.cas.b64", "P T = M T T", raw=True, action="atomic")
+def in_global_or_shared_memory(lanes: Lanes, m: Modifiers) -> ir.Value:
+    """An atomic at a generic address, done where it is not local; 1 there, else 0. Shared memory can do these by itself."""
+    return each_atomic(lanes, m, destination=1, address=2, told=0, elsewhere=("local",))
+
+
+@operation("ATOM{.min,.max}.noftz.{f16x2,bf16x2}", "T = M T", raw=True, action="atomic")
+def atomic_bound(lanes: Lanes, m: Modifiers) -> ir.Value:
+    """The lesser or greater of two halves and those in memory; gives the old ones."""
+    return each_atomic(lanes, m, destination=0, address=1)
+
+
+@operation("RED{.min,.max}.noftz.{f16x2,bf16x2}", "= M T", raw=True, action="atomic")
+def reduce_bound(lanes: Lanes, m: Modifiers) -> ir.Value:
+    """The same where nobody wants the old ones."""
+    return each_atomic(lanes, m, destination=None, address=0)
+
+
+@operation("QSPC{.S,.L,.G}", "P = u64 u64 u64")
+def is_in_space(lanes: Lanes, m: Modifiers, base: ir.Value, offset: ir.Value, uniform: ir.Value) -> ir.Value:
+    """Whether the sum of an address's parts is a generic address of shared, local or global memory."""
+    spelling = Modifiers(f"isspacep.{SPACES[m.parts[0]]}")
+    return move.is_in_space(lanes, spelling, lanes.b.add(lanes.b.add(base, offset), uniform))

@@ -23,19 +23,21 @@ class Layout:
     shared_window: int | None
     local_window: int
     stack: int
-    cores: int | None
-    dynamic_shared: int | None
-    parameter_window: int | None
+    dynamic_shared: int
+    cores: int
+    constant_window: int  # where bank 3 lies in the generic address space
+    reserved_shared: int | None  # what the driver has of shared memory, where a kernel's own begins behind it
 
 
-BEFORE_BLACKWELL = Layout(0x0, 0xC, 0x18, 0x20, 0x28, 0x2C, 0x10C, 0x50)
-HOPPER = Layout(0x0, 0xC, 0x18, 0x20, 0x28, 0x2C, 0x10C, 0xD0)
-BLACKWELL = Layout(0x360, 0x370, None, 0x2F8, 0x37C, None, 0x2D0, 0x120)
+BEFORE_HOPPER = Layout(0x0, 0xC, 0x18, 0x20, 0x28, 0x2C, 0x10C, 0x50, None)
+HOPPER = Layout(0x0, 0xC, 0x18, 0x20, 0x28, 0x2C, 0x10C, 0xD0, 0x114)
+BLACKWELL = Layout(0x360, 0x370, None, 0x2F8, 0x37C, 0x2AC, 0x2D0, 0x120, 0x16C)
+RESERVED_SHARED_BYTES = 0x400
 
 
 def layout_of(architecture: str) -> Layout:
     number = int("".join(letter for letter in architecture if letter.isdigit()) or 0)
-    return BLACKWELL if number >= 100 else HOPPER if number >= 90 else BEFORE_BLACKWELL
+    return BLACKWELL if number >= 100 else HOPPER if number >= 90 else BEFORE_HOPPER
 
 
 @dataclass(frozen=True)
@@ -78,11 +80,17 @@ class ConstantBanks:
         put(layout.stack, launch.local_bytes)
         put(layout.cores, launch.cores)
         put(layout.dynamic_shared, launch.dynamic_shared)
-        put(layout.parameter_window, NOWHERE, size=8)
+        put(layout.constant_window, self._constant_window(), size=8)
+        put(layout.reserved_shared, RESERVED_SHARED_BYTES)
         words[self.parameter_start : self.parameter_start + len(parameters)] = parameters
         for place, address, size in self.variables:
             filled[place : place + size] = read(address, size)
         return filled
+
+    def _constant_window(self) -> int:
+        """The address that the bank of variables would have: there is one if they lie in memory as in the bank."""
+        starts = {address - (place - self.starts[VARIABLES]) for place, address, _ in self.variables}
+        return starts.pop() if len(starts) == 1 else NOWHERE
 
 
 def banks_of(cubin: Cubin, image: KernelImage, addresses: Mapping[str, int], services: Mapping[str, int]) -> ConstantBanks:

@@ -158,7 +158,7 @@ class Given:
             if operand.number is None:
                 return immediate(int(not negated))
             return Operand(NOT_PREDICATE if negated else PREDICATE, number_of(operand.file, operand.number))
-        if operand.file not in ("R", "UR"):
+        if operand.file not in ("R", "UR") or type == "P":
             raise self.unknown(f"'{operand.name or operand.file}' cannot be read here")
         mark = self.mark(operand, type)
         if operand.number is None:

@@ -37,7 +37,7 @@ def arithmetic(g: Given) -> None:
     if g.has("F32"):
         to_single(g)
         return
-    if any(isinstance(operand, sass.Register) and operand.parts == ("F32",) for operand in g.left):
+    if any(is_single(operand) for operand in g.left):
         from_single(g)
         return
     g.only("MMA", "BF16_V2", "FTZ", "SAT", "RELU", "OOB")
@@ -57,16 +57,21 @@ def to_single(g: Given) -> None:
 
 
 def from_single(g: Given) -> None:
-    """HADD2 of an f32 and -0, as sm_75 has it for a conversion that rounds toward zero."""
+    """HADD2 of an f32 and -0, as sm_75 has it for a conversion that rounds toward zero, and of constants that need no rounding."""
     g.only()
-    target, source, zero = g.left if len(g.left) == 3 else (None, None, None)
-    if g.i.opcode != "HADD2" or not isinstance(source, sass.Register) or source.parts != ("F32",) or not is_minus_zero(zero):
+    target, *given = g.left
+    singles, zeros = [one for one in given if is_single(one)], [one for one in given if is_minus_zero(one)]
+    if g.i.opcode != "HADD2" or len(singles) != 1 or len(zeros) != 1 or len(given) != 2:
         raise g.unknown("an f32 among halves")
-    g.left = [target, source, source]  # type: ignore[list-item]
+    g.left = [target, *singles, *singles]
     emit(g, "cvt.rz.f16x2.f32", g.assign("f16x2 = f32 f32"))
 
 
-def is_minus_zero(operand: sass.Operand | None) -> bool:
+def is_single(operand: sass.Operand) -> bool:
+    return isinstance(operand, sass.Register | sass.Constant) and operand.parts == ("F32",)
+
+
+def is_minus_zero(operand: sass.Operand) -> bool:
     return isinstance(operand, sass.Register) and operand.number is None and operand.mark == "-"
 
 

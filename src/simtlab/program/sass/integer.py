@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from simtlab.frontend.sass import text as sass
 from simtlab.isa.shape import PREDICATE
+from simtlab.isa.table import find
 from simtlab.program.action import Action
 from simtlab.program.operand import ABSENT_OPERAND, Operand, immediate
 from simtlab.program.sass.given import NOTHING, Given, lowers
@@ -26,12 +27,17 @@ def iadd3(g: Given) -> None:
 
 @lowers("VIADD", "UVIADD")
 def viadd(g: Given) -> None:
-    g.compute("add.u32", "u32 = u32 u32")
+    """.S32 alone changes nothing: a sum has no sign of its own."""
+    parts = "ISAT" if g.has("S32") and g.has("ISAT") else g.first_of("16x2", "U8x4")
+    g.compute(f"VIADD.{parts}" if parts else "add.u32", "u32 = u32 u32")
 
 
 @lowers("IADD", "UIADD")
 def iadd(g: Given) -> None:
     """The sum of two: IADD3's row with a zero."""
+    if g.has("64") and g.has("X"):
+        g.compute("IADD.64.X", "u64 P? = u64 u64 P")
+        return
     if g.has("64"):
         target, carry, first, second = g.assign("u64 P? = u64 u64")
         g.emit(Action.COMPUTE, "IADD3.64", [target, carry, NOTHING, first, second, immediate(0)])
@@ -77,8 +83,22 @@ def lop3(g: Given) -> None:
 
 @lowers("PLOP3", "UPLOP3")
 def plop3(g: Given) -> None:
+    """R2.SIGN among the sources is a word's sign."""
     second, first = lookup_table(g, -1), lookup_table(g, -1)
-    g.compute(f"PLOP3.T{first:02X}.T{second:02X}", "P P = P P P")
+    tables = f"T{first:02X}.T{second:02X}"
+    if all(isinstance(one, sass.Register) and one.is_predicate for one in g.left):
+        g.compute(f"PLOP3.{tables}", "P P = P P P")
+        return
+    written = g.assign("P P =")
+    signs = [sign_of(g) if not g.next_is_predicate else g.source("P") for _ in range(3)]
+    g.emit(Action.COMPUTE, f"PLOP3.SIGN.{tables}", [*written, *signs])
+
+
+def sign_of(g: Given) -> Operand:
+    operand = g.left[0]
+    if not isinstance(operand, sass.Register) or operand.parts != ("SIGN",) or operand.mark:
+        raise g.unknown("no predicate and no sign of a word")
+    return replace(g.source("u32"), mark="SIGN")
 
 
 def lookup_table(g: Given, at: int) -> int:
@@ -111,25 +131,49 @@ def select(g: Given) -> None:
     g.compute(f"selp.{type}", f"{type} = {type} {type} P")
 
 
+BOUNDS = ("U32", "S32", "U16x2", "S16x2", "U8x4")
+
+
+def bound_name(g: Given) -> str:
+    """VIMNMX.S16x2.RELU and the like. Only VIADD is known to negate halves."""
+    type = g.first_of(*BOUNDS) or "S32"
+    if "x" in type and any(isinstance(one, sass.Register) and one.mark and not one.is_predicate for one in g.left):
+        raise g.unknown("pairs that are negated")
+    name = g.i.opcode.removeprefix("U")
+    spelling = f"{'VIMNMX' if name == 'IMNMX' else name}.{type}{'.RELU' * g.has('RELU')}"
+    if find(spelling) is None:
+        raise g.unknown()
+    return spelling
+
+
 @lowers("IMNMX", "UIMNMX", "VIMNMX", "UVIMNMX")
 def bound(g: Given) -> None:
-    target = g.destination("u32")
-    while g.next_is_predicate:  # sm_100: where the lesser came from; nobody asks for it
-        if g.destination("P") is not NOTHING:
-            raise g.unknown("a predicate that it writes is not known")
-    operands = [target, *g.assign("= u32 u32")]
-    g.emit(Action.COMPUTE, f"VIMNMX.{g.first_of('U32', 'S32') or 'S32'}", [*operands, g.source("P")])
+    if g.has("U64", "S64"):
+        return bound_of_two_words(g)
+    spelling, target = bound_name(g), g.destination("u32")
+    told = []
+    while g.next_is_predicate:  # whether it is the first one's: known of pairs, which have one for each half
+        told.append(g.destination("P"))
+    pairs = "16x2" in spelling and "RELU" not in spelling
+    if not pairs and any(one is not NOTHING for one in told):
+        raise g.unknown("a predicate that it writes is not known")
+    written = [target, *(told or [NOTHING] * 2)] if pairs else [target]
+    return g.emit(Action.COMPUTE, spelling, [*written, *g.assign("= u32 u32 P")])
 
 
-@lowers("VIMNMX3")
+def bound_of_two_words(g: Given) -> None:
+    """IMNMX.U64 PT, PT, R6, R2, R4, PT, !PT: the lesser with PT behind the sources. What !PT says is not known."""
+    written = g.assign("P P u64 =")
+    operands = [written[2], *g.assign("= u64 u64 P")]
+    if any(one is not NOTHING for one in written[:2]) or g.source("P") != immediate(0):
+        raise g.unknown("a predicate that is not known")
+    g.emit(Action.COMPUTE, f"VIMNMX.{g.first_of('U64', 'S64')}", operands)
+
+
+@lowers("VIMNMX3", "VIADDMNMX")
 def bound_of_three(g: Given) -> None:
-    """The least (or, with !PT last, the greatest) of three."""
-    g.compute(f"VIMNMX3.{g.first_of('U32', 'S32') or 'S32'}", "u32 = u32 u32 u32 P")
-
-
-@lowers("VIADDMNMX")
-def add_and_bound(g: Given) -> None:
-    g.compute(f"VIADDMNMX.{g.first_of('U32', 'S32') or 'S32'}{'.RELU' * g.has('RELU')}", "u32 = u32 u32 u32 P")
+    """The least (or, with !PT last, the greatest) of three; of a sum and a third."""
+    g.compute(bound_name(g), "u32 = u32 u32 u32 P")
 
 
 @lowers("IABS")
@@ -176,12 +220,22 @@ def sum_of_absolute_difference(g: Given) -> None:
     g.compute(f"sad.{type}", f"{type} = {type} {type} {type}")
 
 
+@lowers("VABSDIFF4")
+def absolute_differences(g: Given) -> None:
+    """Of four bytes, or their sum and a third (.ACC)."""
+    if not g.has("U8"):
+        raise g.unknown()
+    g.compute(f"vabsdiff4.u32.u32.u32{'.add' * g.has('ACC')}", "u32 = u32 u32 u32")
+
+
 @lowers("IDP")
 def dot_product(g: Given) -> None:
     types = [part.lower() for part in g.all_of("S8", "U8", "S16", "U16")]
-    if not g.has("4A") or len(types) != 2:
+    half = g.first_of("LO", "HI")
+    if len(types) != 2 or g.has("4A") == g.has("2A") or g.has("2A") != bool(half):
         raise g.unknown()
-    g.compute("dp4a." + ".".join(f"{type[0]}32" for type in types), "b32 = b32 b32 b32")
+    name = f"dp2a.{half.lower()}." if half else "dp4a."
+    g.compute(name + ".".join(f"{type[0]}32" for type in types), "b32 = b32 b32 b32")
 
 
 @lowers("P2R")

@@ -1,10 +1,12 @@
 """Lowering of loads, stores, atomics, constants and fences: to PTX's rows, with the address as machine code has it."""
 
+import re
 from dataclasses import replace
 
 from simtlab.frontend.sass import text as sass
 from simtlab.isa.access import SCALES
 from simtlab.isa.shape import ABSENT, CONSTANT, CONSTANT_64, PAIR, SCALAR, SCALAR_64, WORD
+from simtlab.isa.table import find
 from simtlab.program.action import Action, Space
 from simtlab.program.operand import Operand, immediate
 from simtlab.program.sass.given import NOTHING, Given, lowers
@@ -71,7 +73,12 @@ def store(g: Given) -> None:
 
 NAMES = {"ADD": "add", "MIN": "min", "MAX": "max", "AND": "and", "OR": "or", "XOR": "xor", "EXCH": "exch", "CAS": "cas",
          "INC": "inc", "DEC": "dec"}  # fmt: skip
-REAL = {"F32": "f32", "F64": "f64", "F16x2": "f16x2", "F16": "f16", "BF16x2": "bf16x2", "BF16_V2": "bf16x2", "BF16": "bf16"}
+REAL = {
+    "F32": "f32", "F64": "f64", "F16x2": "f16x2", "F16": "f16", "BF16x2": "bf16x2", "BF16_V2": "bf16x2", "BF16": "bf16",
+    "F32x2": "v2.f32", "F32x4": "v4.f32", "F16x4": "v2.f16x2", "F16x8": "v4.f16x2", "BF16x4": "v2.bf16x2", "BF16x8": "v4.bf16x2",
+}  # fmt: skip
+NOT_IN_PTX = re.compile(r"(min|max)\.noftz\.b?f16x2")  # which has them for vectors only
+IN_SHARED_MEMORY = ("exch.b64", "cas.b64")  # what the unit at shared memory does with 64 bits
 
 
 def operation_of(g: Given) -> str:
@@ -83,7 +90,7 @@ def operation_of(g: Given) -> str:
     g.has("FTZ")  # PTX's rows do what the hardware does with subnormal numbers in each kind of memory
     wide = g.has("64", "S64", "U64")
     if real and name in ("add", "min", "max"):
-        halves = ".noftz" if REAL[real][-2:] in ("x2", "16") else ""
+        halves = ".noftz" if "f16" in REAL[real] else ""
         return f"{name}{halves}.{REAL[real]}"
     if name in ("and", "or", "xor", "exch", "cas"):
         return f"{name}.b{64 if wide else 32}"
@@ -92,10 +99,19 @@ def operation_of(g: Given) -> str:
     return f"{name}.u{64 if wide else 32}"
 
 
-def values_of(g: Given, operation: str) -> list[Operand]:
-    type = operation.rpartition(".")[2]
+def values_of(g: Given, operation: str, written: bool = False) -> list[Operand]:
+    """The next operand, or the old value, as the type says: a word, two, or the words of a vector."""
+    *_, vector, type = operation.split(".")
+    if vector in ("v2", "v4"):
+        return words(g, f"{vector}.b32", written)
     type = "b64" if type.endswith("64") else "b32"
+    if written:
+        return [g.destination(type)]
     return [g.source(type) for _ in range(len(g.left))]
+
+
+def spelled(name: str, operation: str) -> str:
+    return f"{name.upper() if NOT_IN_PTX.fullmatch(operation) else name}.{operation}"
 
 
 @lowers("ATOMG", "ATOM", "ATOMS")
@@ -109,16 +125,24 @@ def atomic(g: Given) -> None:
         place, last = address_in(g, space)
         return g.emit(Action.ATOMIC, "atom.add.u32", [*target, *place, immediate(1), *last], space=space)
     operation = operation_of(g)
-    if g.next_is_predicate and g.destination("P") is not NOTHING:
-        raise g.unknown("an atomic that writes a predicate")
-    old = g.destination("b64" if operation.endswith("64") else "b32")
+    told = g.destination("P") if g.next_is_predicate else NOTHING
+    old = values_of(g, operation, written=True)
     place, last = address_in(g, space)
-    return g.emit(Action.ATOMIC, f"atom.{operation}", [old, *place, *values_of(g, operation), *last], space=space)
+    operands = [*old, *place, *values_of(g, operation), *last]
+    if told is NOTHING:
+        return g.emit(Action.ATOMIC, spelled("atom", operation), operands, space=space)
+    spelling = f"ATOM.{'GS' if operation in IN_SHARED_MEMORY else 'G'}.{operation}"
+    if space != Space.GENERIC or find(spelling) is None:
+        raise g.unknown("where it is done is not known")
+    return g.emit(Action.ATOMIC, spelling, [told, *operands], space=space)
 
 
 def swap_and_tell(g: Given, space: Space) -> None:
     """ATOMS.CAST.SPIN: compare and swap; 1 where it swapped, in a register or, on sm_100 and later, a predicate."""
-    type, tells = "b64" if g.has("64") else "b32", g.next_is_predicate
+    type = "b64" if g.has("64") else "b32"
+    if space == Space.GENERIC and g.destination("P") is not NOTHING:
+        raise g.unknown("an atomic that writes a predicate")
+    tells = g.next_is_predicate
     target = g.destination("P" if tells else type)
     place, last = address_in(g, space)
     g.emit(Action.ATOMIC, f"CAST{'.P' * tells}.{type}", [target, *place, g.source(type), g.source(type), *last], space=space)
@@ -129,7 +153,7 @@ def reduce(g: Given) -> None:
     space = SPACES[g.i.opcode]
     operation = operation_of(g)
     place, last = address_in(g, space)
-    g.emit(Action.ATOMIC, f"red.{operation}", [*place, *values_of(g, operation), *last], space=space)
+    g.emit(Action.ATOMIC, spelled("red", operation), [*place, *values_of(g, operation), *last], space=space)
 
 
 # Constants ------------------------------------------------------------------------------------------------------------
@@ -177,12 +201,14 @@ def nothing(g: Given) -> None:
 
 @lowers("QSPC")
 def query_space(g: Given) -> None:
-    space = {"S": "shared", "L": "local", "G": "global"}.get(g.first_of("S", "L", "G") or "")
-    if space is None:
-        raise g.unknown()
+    """Whether an address is shared (.S), local (.L), global (.G), or another CTA's shared memory (.D): without clusters, never."""
     target = g.destination("P")
     g.take()
-    (base, offset), _ = address_in(g, Space.GENERIC)
-    if offset.value:
-        raise g.unknown("an offset")
-    g.emit(Action.COMPUTE, f"isspacep.{space}", [target, base])
+    place, last = address_in(g, Space.GENERIC)
+    if g.has("D"):
+        return g.emit(Action.COMPUTE, "mov.pred", [target, immediate(0)])
+    space = g.first_of("S", "L", "G")
+    if space is None:
+        raise g.unknown()
+    uniform = Operand(SCALAR_64, last[0].register) if last else immediate(0)
+    return g.emit(Action.COMPUTE, f"QSPC.{space}", [target, *place, uniform])

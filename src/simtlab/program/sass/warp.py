@@ -72,8 +72,9 @@ def match(g: Given) -> None:
 
 @lowers("REDUX")
 def redux(g: Given) -> None:
+    """REDUX alone is AND: ptxas has it for atomicAnd."""
     names = {"SUM": "add", "MIN": "min", "MAX": "max", "AND": "and", "OR": "or", "XOR": "xor"}
-    name = names.get(g.first_of(*names) or "OR", "or")
+    name = names[g.first_of(*names) or "AND"]
     type = "b32" if name in ("and", "or", "xor") else "s32" if g.has("S32") else "u32"
     g.emit(Action.COMPUTE, f"redux.sync.{name}.{type}", [g.destination(type), g.source(type), EVERY_LANE])
 
