@@ -104,6 +104,7 @@ def _configure_gpu(gpu: Any, config: MachineConfig) -> None:
     gpu.constant_line_bytes = config.l1c.line_bytes
     gpu.shared_banks, gpu.bank_bytes = config.shared_memory.banks, config.shared_memory.bank_bytes
     gpu.shared_latency = config.shared_memory.latency_cycles
+    gpu.launch_cycles, gpu.cta_starts = config.core.launch_cycles, config.core.cta_starts_per_1000_cycles
     gpu.l2_latency, gpu.dram_latency = config.l2.latency_cycles, config.dram.latency_cycles
     gpu.l2_groups = config.l2.groups
     gpu.bypass_global = config.l1d.bypass_global
@@ -127,6 +128,7 @@ def _configure_core(core: Any, number: int, config: MachineConfig) -> None:
     core.decode_width = min(issue.decode_width, issue.instruction_buffer_entries)
     core.l1_ports = config.l1d.ports
     core.ideal_fetch = config.l1i.ideal
+    core.prefetch_lines = config.l1i.prefetch_lines
     core.most_instruction_misses, core.most_texture_misses = config.l1i.mshr_entries, config.l1t.mshr_entries
     core.scoreboard_entries = issue.scoreboard_entries if issue.scoreboard == "coon" else 0
     core.branch_cycles = issue.branch_resolve_cycles

@@ -47,7 +47,7 @@ def run_stretch(gpu, cores, slices, channels, networks, requests):
     """Run until all kernels are done, `gpu.until` is reached, or something needs the host."""
     while gpu.cycle < gpu.until:
         gpu.cycle += 1
-        if gpu.dispatching:
+        if gpu.dispatching or gpu.cycle >= gpu.launch_at:
             dispatch(gpu, cores)
         busy = tick_cores(gpu, cores, requests)
         tick_memory(gpu, cores, slices, channels, networks, requests)
@@ -280,6 +280,7 @@ def next_event(gpu, networks):
         return gpu.cycle + 1
     for c in range(gpu.cores):
         soonest = min(soonest, gpu.wake[c])
+    soonest = min(soonest, gpu.launch_at)
     if gpu.ahead > gpu.cycle:
         soonest = min(soonest, gpu.ahead)
     if soonest <= gpu.cycle + 1:

@@ -13,12 +13,13 @@ from simtlab.machine.run_ahead import is_ahead
 from simtlab.machine.state import NO_KERNEL
 
 NO_CORE = -1
+NEVER = np.int64(1 << 62)
 
 
 @compiled
 def dispatch(gpu, cores):
     """Every core with room takes at most one CTA a cycle."""
-    gpu.dispatching = 0
+    gpu.dispatching, gpu.launch_at = 0, NEVER
     for c in range(gpu.cores):
         gpu.resident[c] = cores[c].resident
         gpu.taken[c] = is_ahead(gpu, cores[c])
@@ -38,6 +39,9 @@ def its_turn(gpu, kernel):
             return False
     if kernel.start < 0:
         kernel.start = gpu.cycle
+    if gpu.cycle < kernel.start + gpu.launch_cycles:
+        gpu.launch_at = min(gpu.launch_at, kernel.start + gpu.launch_cycles)
+        return False
     return True
 
 
@@ -50,6 +54,9 @@ def dispatch_kernel(gpu, cores, k):
         gpu.room[c] = gpu.taken[c] == 0 and has_room(cores[c], kernel)
         anywhere = anywhere or gpu.room[c] != 0
     while anywhere and kernel.launch.next_cta < kernel.launch.n_ctas:
+        if gpu.next_cta_start > 1000 * gpu.cycle:
+            gpu.dispatching = 1
+            return
         c = call_hook(gpu.hooks.cta_dispatch_choose, gpu.address, gpu.own_cta_dispatch, np.uint64(k), gpu.cycle)
         if c == NO_CORE:
             return
@@ -57,4 +64,6 @@ def dispatch_kernel(gpu, cores, k):
         move_in(gpu, cores[c], k)
         gpu.wake[c] = min(gpu.wake[c], gpu.cycle)
         cores[c].quiet = 0
+        if gpu.cta_starts > 0:
+            gpu.next_cta_start = max(gpu.next_cta_start, 1000 * gpu.cycle) + 1000000 // gpu.cta_starts
         gpu.room[c], gpu.taken[c], gpu.resident[c], gpu.dispatching = 0, 1, cores[c].resident, 1

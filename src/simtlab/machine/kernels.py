@@ -23,6 +23,7 @@ from simtlab.program.program import Program
 FAR_FUTURE = 1 << 62
 CODE_BASE = 0x5000_0000_0000  # where the kernels' instructions lie, for the caches
 CODE_STEP = 1 << 24
+PTX_BYTES, SASS_BYTES = 8, 16  # of an instruction; PTX has no encoding, and gets that of the GPUs before Volta
 
 
 @dataclass
@@ -91,6 +92,7 @@ def prepare(config: MachineConfig, records: Records, launches: Sequence[Launch],
         last_in_stream[launch.stream] = k
     gpu.kernels, gpu.finished_kernels = len(launches), 0
     gpu.dispatching, gpu.last_progress = 1, gpu.cycle
+    gpu.launch_at, gpu.next_cta_start = FAR_FUTURE, 0
     asks_host = any(programs.load(launch.program).calls_host for launch in launches)
     gpu.may_run_ahead = gpu.jump and len(launches) == 1 and not asks_host and is_allowed(gpu, config.issue.dual_issue)
     asks_nobody = config.l1d.enabled and not config.l1d.bypass_global and gpu.hooks.l1_allocation_bypass == 0
@@ -126,6 +128,7 @@ def _fill(kernel: Any, config: MachineConfig, launch: Launch, loaded: Loaded, pr
     kernel.code, kernel.timing, kernel.pc_counts = program.table.ctypes.data, loaded.timing.ctypes.data, counts.ctypes.data
     kernel.loads = loads.counted.ctypes.data
     kernel.instructions, kernel.code_base = length, loaded.base
+    kernel.instruction_bytes = SASS_BYTES if program.is_machine_code else PTX_BYTES
     kernel.warps = -(-int(kernel.launch.threads) // 32)
     kernel.registers = registers_of_cta(config, program, int(kernel.warps))
     kernel.shared_bytes = kernel.launch.shared_bytes

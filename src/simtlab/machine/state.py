@@ -30,6 +30,7 @@ kernel_t = np.dtype(
         ("pc_counts", "i8"),  # of the table of scheduler cycles by instruction and cause
         ("loads", "i8"),  # of what its global loads did (core/loads.py)
         ("instructions", "i8"),  # how many it has
+        ("instruction_bytes", "i8"),  # that each of them takes
         ("code_base", "i8"),  # where they lie, for the caches
         ("warps", "i8"),  # what a CTA takes of a core
         ("registers", "i8"),
@@ -80,6 +81,10 @@ gpu_t = record_t(
         ("dram_latency", "i8"),
         ("bypass_global", "i8"),  # global memory skips the L1
         ("dispatching", "i8"),
+        ("launch_cycles", "i8"),  # from a kernel's turn to its first CTA
+        ("launch_at", "i8"),  # the cycle at which a kernel that waits so long gets its first, or far in the future
+        ("cta_starts", "i8"),  # in 1000 cycles, all cores together; 0: no limit
+        ("next_cta_start", "i8"),  # the thousandth of a cycle from which the next may start
         ("kernels", "i8"),  # in this run
         ("undelivered", "i8"),  # a packet has arrived and finds no room
         ("finished_kernels", "i8"),

@@ -1,9 +1,10 @@
 """Small tables searched by a key, as prefetchers keep them. An entry has a `key` and `updated`, a cycle; 0: it is empty."""
 
 from simtlab.compiled import compiled
-from simtlab.machine.core.fetch import INSTRUCTION_BYTES
 
 NOT_THERE = -1
+
+PC_STEP = 8
 
 
 @compiled
@@ -28,4 +29,4 @@ def place_for(table):
 @compiled
 def key_of(core, load):
     """A load's PC: where the instruction lies, which no other kernel's does."""
-    return core.slots[load.slot].code_base + load.pc * INSTRUCTION_BYTES
+    return core.slots[load.slot].code_base + load.pc * PC_STEP

@@ -54,6 +54,10 @@ class Core:
     sub_cores: int = count(
         "sub-cores", "parts of a core, each with its own schedulers, registers and units", high=MAX_SUB_CORES, default=1
     )
+    launch_cycles: int = count("core cycles", "from a kernel's turn to its first CTA", low=0, high=1 << 20, default=0)
+    cta_starts_per_1000_cycles: int = count(
+        "CTAs", "that start in all cores together in 1000 core cycles; 0 is a CTA a core and cycle", low=0, high=1 << 20, default=0
+    )
     isa: str = choice("what the cores execute: PTX, or the machine code of an architecture", "ptx", *ARCHITECTURES, default="ptx")
 
 

@@ -54,6 +54,7 @@ class InstructionCache(Cache):
     """The instruction cache. What it has, it gives in the cycle of the fetch."""
 
     ideal: bool = flag("every fetch finds its instructions: there is no such cache", default=False)
+    prefetch_lines: int = count("lines", "prefetched beyond the one that is fetched from", low=0, high=16, default=0)
 
 
 @dataclass(frozen=True, kw_only=True)

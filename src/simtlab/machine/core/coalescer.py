@@ -10,6 +10,7 @@ from simtlab.execute.surface import FAULTED, NOWHERE, handle_of, locate
 from simtlab.execute.surface import SURFACE as IMAGE
 from simtlab.isa.spaces import LOCAL_BASE
 from simtlab.machine.core.shared_memory import conflict_passes
+from simtlab.machine.core.state import MAX_ACCESSES
 from simtlab.machine.core.timing import Memory
 
 GLOBAL, LOCAL, SHARED, CONSTANT = (int(m) for m in (Memory.GLOBAL, Memory.LOCAL, Memory.SHARED, Memory.CONSTANT))
@@ -100,6 +101,8 @@ def add(op, address, size, granule):
     if k >= 0:
         op.bytes[k] = min(op.bytes[k] + size, granule)
         op.first[k] = op.first[k] | words_at(address - line, size) if op.is_store else min(op.first[k], address)
+        return
+    if op.accesses == MAX_ACCESSES:  # lanes with wide local variables, each at another place: see docs/deviations.md
         return
     op.lines[op.accesses] = line
     op.first[op.accesses] = words_at(address - line, size) if op.is_store else address

@@ -11,7 +11,6 @@ from simtlab.machine.memory.l1 import no_room, send
 from simtlab.machine.request import Kind
 
 INSTRUCTION = int(Kind.INSTRUCTION)
-INSTRUCTION_BYTES = 8
 
 
 @compiled
@@ -42,7 +41,8 @@ def fetch(gpu, core, requests):
 def fetch_for(gpu, core, requests, w):
     """Read the cache line of the warp's next instruction: decoded instructions on a hit, a request on a miss."""
     slot = core.slots[w]
-    address = gpu.kernel[slot.kernel].code_base + slot.head * INSTRUCTION_BYTES
+    kernel = gpu.kernel[slot.kernel]
+    address = kernel.code_base + slot.head * kernel.instruction_bytes
     if core.ideal_fetch:
         decode(gpu, core, w, address)
         return
@@ -55,6 +55,8 @@ def fetch_for(gpu, core, requests, w):
             slot.asked_line = NO_WAY
             core.refused = np.uint64(0)  # the line can be evicted
         decode(gpu, core, w, address)
+        if core.prefetch_lines > 0:
+            prefetch_behind(gpu, core, requests, w, address)
         return
     core.moved = gpu.cycle
     if way == NO_WAY:
@@ -62,7 +64,10 @@ def fetch_for(gpu, core, requests, w):
         if way == NO_WAY or no_room(core, requests):
             core.refused = np.uint64(core.refused | bit_of(w))
             return
-        ask(gpu, core, requests, w, way, address)
+        ask(gpu, core, requests, way, address, w)
+        lock(cache, way, 1)  # else warps could evict each other's lines for ever
+        slot.asked_line = way
+        prefetch_behind(gpu, core, requests, w, address)
     core.fetching = np.uint64(core.fetching | bit_of(w))
 
 
@@ -72,7 +77,7 @@ def decode(gpu, core, w, address):
     slot, line_bytes = core.slots[w], core.l1i.line_bytes
     core.moved = gpu.cycle
     core.l1i_hits += core.detail > 1  # one loop: every instruction reads the cache when it is issued
-    left_in_line = (line_bytes - (address & (line_bytes - 1))) // INSTRUCTION_BYTES
+    left_in_line = (line_bytes - (address & (line_bytes - 1))) // gpu.kernel[slot.kernel].instruction_bytes
     width = left_in_line if core.detail == 1 else core.decode_width  # one loop has no buffer to fill
     slot.fetched = gpu.cycle
     slot.buffered = min(width, left_in_line, gpu.kernel[slot.kernel].instructions - slot.head)
@@ -80,14 +85,29 @@ def decode(gpu, core, w, address):
 
 
 @compiled
-def ask(gpu, core, requests, w, way, address):
+def prefetch_behind(gpu, core, requests, w, address):
+    """Ask for the lines of the kernel that follow one, where they are neither there nor asked for."""
+    cache, kernel = core.l1i, gpu.kernel[core.slots[w].kernel]
+    end = kernel.code_base + kernel.instructions * kernel.instruction_bytes
+    following = line_of(cache, address)
+    for _ in range(core.prefetch_lines):
+        following += cache.line_bytes
+        if following >= end or core.instruction_misses >= core.most_instruction_misses or no_room(core, requests):
+            return
+        if probe(cache, following) == NO_WAY:
+            way = victim(cache, following)
+            if way == NO_WAY:
+                return
+            ask(gpu, core, requests, way, following, w)
+
+
+@compiled
+def ask(gpu, core, requests, way, address, w):
     """Send for a line of instructions."""
     cache = core.l1i
     core.l1i_misses += 1
     core.instruction_misses += 1
     reserve(cache, way, address, np.uint32(1))
-    lock(cache, way, 1)  # else warps could evict each other's lines for ever
-    core.slots[w].asked_line = way
     send(gpu, core, requests, INSTRUCTION, line_of(cache, address), cache.line_bytes, w, -1)
 
 

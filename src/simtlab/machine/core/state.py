@@ -31,7 +31,7 @@ from simtlab.machine.request import L1Outcome, L2Answer, Level
 
 MAX_SOURCES = 8
 MAX_DESTINATIONS = 6
-MAX_ACCESSES = 32  # lines or sectors one instruction can touch: aligned accesses never straddle, so one a lane
+MAX_ACCESSES = 32  # lines or sectors that one instruction can touch: aligned accesses never straddle, so one a lane
 MAX_OPS = 512  # instructions in flight in a core
 N_REGISTERS = 320  # scoreboard entries of a warp: 256 registers, 64 predicates
 REGISTER_WORDS = N_REGISTERS // 64  # of a set of them
@@ -366,6 +366,7 @@ core_t = record_t(
         ("mshr_constant", mshr_t),
         ("instruction_misses", "i8"),  # lines in flight, and how many may be
         ("most_instruction_misses", "i8"),
+        ("prefetch_lines", "i8"),  # of instructions, beyond the one fetched from
         ("ideal_fetch", "i8"),
         ("texture_misses", "i8"),
         ("most_texture_misses", "i8"),

@@ -13,7 +13,7 @@ from simtlab.report.rules.words import Finding, by_line, named, percent, share_o
 
 PIPES = ("math_pipe_throttle", "dispatch")
 UNIT_NAMES = {"sp": "SP", "int": "integer", "dp": "double-precision", "sfu": "special function", "tensor": "tensor"}
-INSTRUCTION_BYTES = 8  # as the machine fetches them
+INSTRUCTION_BYTES = {"PTX": 8, "SASS": 16}  # as the machine fetches them
 
 
 def everything(row: InstructionProfile) -> float:
@@ -168,7 +168,7 @@ def fetch(ledger: Ledger) -> Finding | None:
     taken = ledger.take(["no_instruction"], everything)
     ledger.take_all(["no_instruction"])
     machine, misses = profile.machine, profile.counters["l1i_misses"]
-    code = len(profile.rows) * INSTRUCTION_BYTES
+    code = len(profile.rows) * INSTRUCTION_BYTES[profile.language]
     cold = -(-code // machine.l1i.line_bytes) * min(machine.core.cores, profile.ctas * profile.launches)
     share, lines = share_of_line(profile, taken)
     head = (
