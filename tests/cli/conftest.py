@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from simtlab.cli import look  # noqa: F401
+from simtlab.cli import correlate, look  # noqa: F401
 from simtlab.cli.app import app
 
 ROOT = Path(__file__).parents[2]

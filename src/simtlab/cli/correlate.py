@@ -105,7 +105,7 @@ class CorrelationAnswer:
         console.print()
         header = ["", "kernels", "mean error", "geometric mean", "median", "90%", "worst", "correlation"]
         rows = [[name, str(one.kernels), *(f"{share:.1%}" for share in one.shares),
-                 f"{one.correlation:.3f}"] for name, one in groups(self.rows).items()]  # fmt: skip
+                 one.told_correlation] for name, one in groups(self.rows).items()]  # fmt: skip
         show_table(console, header, rows, right=range(1, len(header)))
         console.print(
             f"\n{self.machine} beside {self.measured.gpu}, measured {self.measured.date or 'on a date not told'}", soft_wrap=True

@@ -154,7 +154,11 @@ class Summary:
     median: float
     p90: float
     worst: float
-    correlation: float  # of the logarithms
+    correlation: float | None  # of the logarithms; none of fewer than three
+
+    @property
+    def told_correlation(self) -> str:
+        return "–" if self.correlation is None else f"{self.correlation:.3f}"
 
     @property
     def shares(self) -> tuple[float, ...]:
@@ -165,7 +169,8 @@ def summary(rows: Sequence[Compared]) -> Summary:
     errors = [abs(row.error) for row in rows]
     ratios = [abs(math.log(row.cycles / row.measured["cycles"])) for row in rows]
     ours, theirs = np.log([row.cycles for row in rows]), np.log([row.measured["cycles"] for row in rows])
-    correlation = float(np.corrcoef(ours, theirs)[0, 1]) if len(rows) > 2 else math.nan
+    varied = len(rows) > 2 and np.ptp(ours) > 0 and np.ptp(theirs) > 0
+    correlation = float(np.corrcoef(ours, theirs)[0, 1]) if varied else None
     return Summary(len(rows), fmean(errors), math.exp(fmean(ratios)) - 1, median(errors), float(np.percentile(errors, 90)),
                    max(errors), correlation)  # fmt: skip
 

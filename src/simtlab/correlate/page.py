@@ -43,7 +43,7 @@ def page(machine: str, measured: Measured, rows: Sequence[Compared]) -> str:
 def summaries(rows: Sequence[Compared]) -> Markup:
     found = []
     for name, one in groups(rows).items():
-        texts = (str(one.kernels), *(f"{share:.1%}" for share in one.shares), f"{one.correlation:.3f}")
+        texts = (str(one.kernels), *(f"{share:.1%}" for share in one.shares), one.told_correlation)
         found.append(row(name, *map(number_cell, texts)))
     headings = ["Kernels", "Number", "Mean error", "Geometric mean", "Median", "90%", "Worst", "Correlation"]
     return table("Errors of cycles", headings, found)

@@ -65,5 +65,5 @@ def dispatch_kernel(gpu, cores, k):
         gpu.wake[c] = min(gpu.wake[c], gpu.cycle)
         cores[c].quiet = 0
         if gpu.cta_starts > 0:
-            gpu.next_cta_start = max(gpu.next_cta_start, 1000 * gpu.cycle) + 1000000 // gpu.cta_starts
+            gpu.next_cta_start = max(gpu.next_cta_start, 1000 * gpu.cycle - 999) + 1000000 // gpu.cta_starts
         gpu.room[c], gpu.taken[c], gpu.resident[c], gpu.dispatching = 0, 1, cores[c].resident, 1
