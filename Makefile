@@ -41,7 +41,7 @@ fuzz: $(VENV)/ready
 $(VENV)/ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable ".[sass]" --group dev
+	$(BIN)/python -m pip install --quiet --editable . --group dev
 	$(BIN)/python -m pip install --quiet --editable ".[nvcc]" || echo "no wheels of nvcc here: tests of applications need another"
 	touch $@
 

@@ -43,6 +43,7 @@ class KernelImage:
     relocations: tuple[Relocation, ...]
     registers: int
     stack_bytes: int
+    stack_is_known: bool  # calls do not nest without end
     parameters: tuple[Parameter, ...]
     parameter_start: int  # in bank 0
     parameter_bytes: int
@@ -123,7 +124,7 @@ class Cubin:
         start, size = self._parameter_bank(info)
         return KernelImage(
             name, b"".join(one.bytes for one in texts), self._functions(texts), tuple(self.elf.relocations(text.name)),
-            self._registers(name, texts[1:]), self._stack_bytes(name),
+            self._registers(name, texts[1:]), *self._stack(name),
             self._parameters(info), start, size, shared.size if shared else 0, self._banks(name),
         )  # fmt: skip
 
@@ -181,10 +182,10 @@ class Cubin:
         """What a kernel has: as many as the one of its functions that needs most, where calls go through pointers."""
         return max(self._counted(REGISTER_COUNT, one) for one in (name, *(text.name.removeprefix(".text.") for text in apart)))
 
-    def _stack_bytes(self, name: str) -> int:
-        """The least stack that a kernel needs; where calls may nest without end, what its own frame takes."""
+    def _stack(self, name: str) -> tuple[int, bool]:
+        """The least stack that a kernel needs, and True; where calls may nest without end, what its own frame takes, and False."""
         least = self._counted(MIN_STACK_SIZE, name)
-        return self._counted(FRAME_SIZE, name) if least == UNKNOWN_SIZE else least
+        return (self._counted(FRAME_SIZE, name), False) if least == UNKNOWN_SIZE else (least, True)
 
     def _symbol(self, number: int) -> Symbol:
         if number >= len(self.elf.symbols):

@@ -15,7 +15,7 @@ from simtlab.frontend.sass.text import SassInstruction, parse_instruction
 from simtlab.storage import cache_directory, keep, nvidia_files
 
 MISSING = (
-    "machine code needs nvdisasm, which the package nvidia-cuda-nvdisasm has for Linux (pip install 'simtlab[sass]'). "
+    "machine code needs nvdisasm, which the package nvidia-cuda-nvdisasm has for Linux (pip install nvidia-cuda-nvdisasm). "
     "PTX works without it."
 )
 # nvdisasm takes 0.65 s and 0.1 s for every 100,000 bytes (the largest cubin of the workloads: 145,000 bytes, 0.75 s); with some

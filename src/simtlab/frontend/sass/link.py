@@ -9,7 +9,7 @@ from simtlab.errors import CompileError
 from simtlab.storage import cache_directory, keep, nvidia_files
 
 MISSING = (
-    "PTX as machine code needs the package nvidia-nvjitlink, which exists for Linux (pip install 'simtlab[sass]'). "
+    "PTX as machine code needs the package nvidia-nvjitlink, which exists for Linux (pip install nvidia-nvjitlink). "
     "CUDA C++ as machine code, and PTX as PTX, work without it."
 )
 SUCCESS, PTX_INPUT = 0, 2

@@ -31,6 +31,7 @@ from simtlab.program.sass.registers import FIRST_PREDICATE, allocation_of, regis
 
 SERVICE_ADDRESSES = {name: SERVICE_BASE + SERVICE_STEP * number for name, number in SERVICES.items()}
 ENDS = (Action.END, Action.TRAP, Action.JUMP)
+LEAST_STACK_BYTES = 1024  # of a thread, where functions are called: as CUDA's limit is if nobody sets it
 OF_THE_COMPILER = "$__internal"  # functions that it adds, for divisions and the like: they have no frame
 
 
@@ -74,7 +75,8 @@ def build_sass_program(cubin: Cubin, tree: ast.Module, kernel: str, addresses: M
     native = native_code(lowered, kernel)
     table, targets = encode({kernel: code}, native)
     has_calls = any(one.name != kernel and not one.name.startswith(OF_THE_COMPILER) for one in image.functions)
-    depth = Depth(image.registers, code.window_bytes, align_up(image.stack_bytes, 16), has_calls)
+    stack = max(image.stack_bytes, LEAST_STACK_BYTES if has_calls else 0)
+    depth = Depth(image.registers, code.window_bytes, align_up(stack, 16), recursive=not image.stack_is_known)
     if depth.local_bytes > MAX_LOCAL_BYTES:
         raise at(tree, kernel, f"kernel '{kernel}' needs {depth.local_bytes} bytes of local memory a thread")
     counts = RegisterCounts({kernel: image.registers}, cubin.architecture)
