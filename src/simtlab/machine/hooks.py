@@ -65,9 +65,12 @@ SLOTS = {
     "l2_replacement": Slot("lines", "which line of an L2 set is evicted", {
         "victim": HookPoint("ways", "the way to replace, among those that `may_go`, or NO_WAY", required=True, answers="way"),
     }),
-    "divergence": Slot("warp", "which side of a branch runs first", {
-        "first": HookPoint(
-            "taken: a set of lanes", "1 for the lanes that take the branch, 0 for the others", required=True, answers="yes or no",
+    "divergence": Slot("warp", "which lanes of a warp that have parted run first", {
+        "first": HookPoint("taken: a set of lanes", "1 for the lanes that take the branch, 0 for the others", answers="yes or no"),
+        "turn": HookPoint(
+            "could: a set of places in the warp's table of splits", "the place of the split that goes on, or NO_SPLIT: the one that "
+            "has waited longest. Asked where several can, and a warp has splits: machine code, or core.reconvergence = barriers",
+            answers="split",
         ),
     }),
     "network_arbiter": Slot("contest", "which waiting packet crosses to an output next", {

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from simtlab.frontend import ast
 from simtlab.program.action import Action
 from simtlab.program.cfg import ControlFlowGraph, Flow
+from simtlab.program.convergence import add_barriers
 from simtlab.program.frame import Frame, align_up
 from simtlab.program.liveness import Usage
 from simtlab.program.lower import FunctionLowering, Lowered, Symbols
@@ -17,6 +18,9 @@ from simtlab.program.special_forms import (
     plan_outgoing,
     store_register_results,
 )
+
+BRANCHES = (Action.BRANCH, Action.INDIRECT_BRANCH, Action.SPLIT, Action.JUMP)
+ENDS = (Action.EXIT, Action.TRAP, Action.RETURN, Action.END)
 
 
 @dataclass
@@ -41,9 +45,15 @@ class FunctionCode:
 
 
 def lower_function(
-    function: ast.Function, module: ast.Module, symbols: Symbols, parameters: tuple[dict[str, int], int], first: int
+    function: ast.Function,
+    module: ast.Module,
+    symbols: Symbols,
+    parameters: tuple[dict[str, int], int],
+    first: int,
+    barriers: bool = False,
 ) -> FunctionCode:
-    """Lower a function's statements and analyse what comes out. `parameters` says where a kernel's stand, and where they end."""
+    """Lower a function's statements and analyse what comes out. `parameters` says where a kernel's stand, and where they end;
+    with `barriers` its lanes meet at convergence barriers."""
     lowering = FunctionLowering(function, module, symbols, Frame.of(function), *parameters)
     plan_outgoing(lowering)
     if not function.is_kernel:
@@ -54,8 +64,10 @@ def lower_function(
         else:
             lower_statement(lowering, statement)
     _close(lowering)
+    if barriers:
+        add_barriers(lowering, _graph)
     instructions = lowering.lowered
-    graph = ControlFlowGraph([_flow(lowering, instruction) for instruction in instructions])
+    graph = _graph(lowering)
     usages = [_usage(instruction) for instruction in instructions]
     allocation = allocate(graph, usages, [register_kind(type) for type in lowering.types])
     callees = {instruction.callee for instruction in instructions if instruction.callee}
@@ -78,15 +90,19 @@ def _close(lowering: FunctionLowering) -> None:
         lowering.emit(Action.RETURN, "", [], origin)
 
 
+def _graph(lowering: FunctionLowering) -> ControlFlowGraph:
+    return ControlFlowGraph([_flow(lowering, instruction) for instruction in lowering.lowered])
+
+
 def _flow(lowering: FunctionLowering, instruction: Lowered) -> Flow:
     guarded = instruction.guard is not None
-    if instruction.action in (Action.BRANCH, Action.INDIRECT_BRANCH):
+    if instruction.action in BRANCHES:
         for target in instruction.targets:
             if target not in lowering.labels:
                 raise lowering.error(instruction.origin, f"no label '{target}'")
         targets = tuple(lowering.labels[target] for target in instruction.targets)
         return Flow(targets, falls_through=guarded)
-    if instruction.action in (Action.EXIT, Action.TRAP, Action.RETURN):
+    if instruction.action in ENDS:
         return Flow((), falls_through=guarded, leaves=True)
     return Flow()
 

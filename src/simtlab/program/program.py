@@ -175,8 +175,10 @@ def build_program(
     kernel: str,
     addresses: Mapping[str, int],
     count_registers: Callable[[], RegisterCounts] = lambda: FROM_PTX,
+    barriers: bool = False,
 ) -> Program:
-    """Lower, analyse, allocate and lay out a kernel. `addresses` gives module variables' device addresses."""
+    """Lower, analyse, allocate and lay out a kernel. `addresses` gives module variables' device addresses; with `barriers` lanes
+    that part meet at convergence barriers, else by the SIMT stack."""
     parameter_offsets, parameter_bytes = place_in_order(module.functions[kernel].parameters)
     names = reachable(module, kernel)
     check_size(module, kernel, names, parameter_bytes)
@@ -188,7 +190,7 @@ def build_program(
     first = 0
     for name in names:
         parameters = (parameter_offsets, parameter_bytes) if name == kernel else ({}, 0)
-        functions[name] = lower_function(module.functions[name], module, symbols, parameters, first)
+        functions[name] = lower_function(module.functions[name], module, symbols, parameters, first, barriers)
         first += len(functions[name].instructions)
     lowered = [instruction for code in functions.values() for instruction in code.instructions]
     native = provide({i.shape for i in lowered if i.spelling})

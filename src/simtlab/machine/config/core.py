@@ -55,6 +55,11 @@ class Core:
         "sub-cores", "parts of a core, each with its own schedulers, registers and units", high=MAX_SUB_CORES, default=1
     )
     isa: str = choice("what the cores execute: PTX, or the machine code of an architecture", "ptx", *ARCHITECTURES, default="ptx")
+    reconvergence: str = choice(
+        "how lanes of PTX that part at a branch meet again: by the SIMT stack, or at convergence barriers; machine code has its own "
+        "barriers whatever this says",
+        "stack", "barriers", default="stack",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
