@@ -46,6 +46,7 @@ OTHER = {
     "core.cores": to(1), "core.cores_per_cluster": to(2), "core.max_warps": to(8, together={"core.max_threads": 256}),
     "core.max_threads": to(128), "core.max_ctas": to(2), "core.registers": to(8192), "core.register_allocation_unit": to(8192),
     "core.simd_width": to(16), "core.detail": to(2), "core.sub_cores": to(2, SUB_CORES), "core.isa": to("sm_90"),
+    "core.reconvergence": to("barriers"),
     "issue.schedulers": to(2), "issue.dual_issue": to(True), "issue.replay": to(True), "issue.instruction_buffer_entries": to(1),
     "issue.fetch_width": to(2), "issue.decode_width": to(1), "issue.scoreboard": to("coon"),
     "issue.scoreboard_entries": to(1, {"issue.scoreboard": "coon"}), "issue.branch_resolve_cycles": to(20),

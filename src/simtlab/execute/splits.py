@@ -1,11 +1,11 @@
 """Independent threads (BOOK 3.1.2): the lanes of a warp part at branches and meet at convergence barriers.
 
 So machine code runs, and PTX where the machine has `core.reconvergence = "barriers"` (`program/convergence.py`). The lanes that
-execute now are the current split, held in the warp itself (pc, mask); the others wait in the warp's table (`execute/turns.py`). BSSY
-notes the lanes that will meet at a barrier, BSYNC waits until all of them that have not ended or left by BREAK are there. Every lane
-has barriers of its own, as BMOV shows, which saves them to its registers. A split of machine code gives way where it waits and at
-YIELD, and nowhere else: in between it may hold values in uniform registers, of which the warp has one set. PTX has neither uniform
-registers nor YIELD: there a split gives way after some backward branches, too, of which the branch says how many.
+execute now are the current split, held in the warp itself (pc, mask); the others wait in the warp's table (`execute/turns.py`).
+BSSY notes the lanes that will meet at a barrier, BSYNC waits until all of them that have not ended or left by BREAK are there.
+Every lane has barriers of its own, as BMOV shows, which saves them to its registers. A split of machine code gives way where it
+waits and at YIELD, and nowhere else: in between it may hold values in uniform registers, of which the warp has one set. PTX has
+neither uniform registers nor YIELD: there a split also gives way after some backward branches; the branch says after how many.
 """
 
 import numpy as np

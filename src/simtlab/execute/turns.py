@@ -1,9 +1,10 @@
 """Whose turn it is: the splits of a warp that wait, and which of them goes on next (BOOK 3.1.2).
 
-The warp's table has a split in each entry: its pc, its lanes, and what it waits for: its turn only, a convergence barrier Bn, the CTA's
-barrier, or lanes of the warp. Of several that can go on, the one that has waited longest does, or the one that a policy of the
-`divergence` slot chooses. Lanes that have given way often enough, while nobody else could go on, are in the yielded state of the book:
-nobody waits for them at a convergence barrier any more. So lanes that spin for a lock do not keep the one that holds it from going on.
+The warp's table has a split in each entry: its pc, its lanes, and what it waits for: its turn only, a convergence barrier Bn, the
+CTA's barrier, or lanes of the warp. Of several that can go on, the one that has waited longest does, or the one a policy of the
+`divergence` slot chooses. Lanes that have given way often enough, while nobody else could go on, are in the yielded state of the
+book: nobody waits for them at a convergence barrier any more. So lanes that spin for a lock do not keep the one that holds it from
+going on.
 """
 
 import numpy as np
@@ -107,7 +108,7 @@ def take_turn(warp, k):
 
 @compiled
 def next_of(launch, warp, count):
-    """Which of the first splits of the table that can go on is to: the one that has waited longest, unless a policy has a choice."""
+    """Whose turn it is among the first splits of the table: the one that can go on and has waited longest, or a policy's choice."""
     found = NO_SPLIT
     could = np.uint64(0)
     for k in range(count):

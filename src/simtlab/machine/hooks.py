@@ -68,8 +68,9 @@ SLOTS = {
     "divergence": Slot("warp", "which lanes of a warp that have parted run first", {
         "first": HookPoint("taken: a set of lanes", "1 for the lanes that take the branch, 0 for the others", answers="yes or no"),
         "turn": HookPoint(
-            "could: a set of places in the warp's table of splits", "the place of the split that goes on, or NO_SPLIT: the one that "
-            "has waited longest. Asked where several can, and a warp has splits: machine code, or core.reconvergence = barriers",
+            "could: a set of places in the warp's table of splits",
+            "where several splits can go on (machine code, or core.reconvergence = barriers): the place of one of them, or "
+            "NO_SPLIT for the one that has waited longest",
             answers="split",
         ),
     }),

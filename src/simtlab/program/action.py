@@ -2,7 +2,6 @@
 
 from enum import IntEnum
 
-
 N_CONVERGENCE = 16  # convergence barriers of a warp: B0 to B15
 
 

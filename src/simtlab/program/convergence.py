@@ -2,9 +2,10 @@
 
 A barrier stands around each region (`program/regions.py`): MEET (BSSY) where it begins, CONVERGE (BSYNC) where it ends. `.sync`
 operations wait for the lanes they name. What begins or ends where a block does stands before it in a chain, and every way into the
-block joins the chain where its part begins: a way that stays inside a loop goes past what only lanes that come from outside execute.
+block joins the chain where its part begins: a way that stays inside a loop goes past what is only for lanes that enter it.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -60,6 +61,7 @@ class Layout:
     chains: dict[int, list[list[int]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.constants = constants_of(self.lowering.lowered)
         self.names: dict[int, list[str]] = {}
         for name, k in self.lowering.labels.items():
             self.names.setdefault(k, []).append(name)
@@ -115,10 +117,10 @@ class Layout:
 
     def wait_for(self, members: Operand, one: Lowered, together: set[int]) -> None:
         """Wait for the lanes that an instruction names, unless the block has just done so."""
-        if members.kind == ABSENT:
-            members = immediate(EVERY_LANE)
+        if members.kind == ABSENT or members.register in self.constants:
+            members = self.constants.get(members.register, immediate(EVERY_LANE))
         if members.kind == IMMEDIATE:
-            if members.value in together or one.action == Action.WARP_BARRIER and members.value == EVERY_LANE:
+            if members.value in together or (one.action == Action.WARP_BARRIER and members.value == EVERY_LANE):
                 return
             if one.guard is None:
                 together.add(members.value)
@@ -165,6 +167,13 @@ def members_of(one: Lowered) -> Operand | None:
     return None
 
 
+def constants_of(lowered: list[Lowered]) -> dict[int, Operand]:
+    """Registers that only ever hold one number: compilers put membermasks into them."""
+    writes = Counter(operand.register for one in lowered for operand in one.operands if operand.written)
+    return {one.operands[0].register: one.operands[1] for one in lowered if one.spelling in ("mov.u32", "mov.b32", "mov.s32")
+            and one.guard is None and one.operands[1].kind == IMMEDIATE and writes[one.operands[0].register] == 1}  # fmt: skip
+
+
 def tire_backward_branches(lowering: FunctionLowering) -> None:
     """Say at each branch that goes back after how many of them a split gives way."""
     for k, one in enumerate(lowering.lowered):
@@ -189,8 +198,8 @@ def number_barriers(lowering: FunctionLowering, graph: ControlFlowGraph, layout:
             taken = {chosen[other] for other in chosen if others[region] >> other & 1 or others[other] >> region & 1}
             chosen[region] = next(b for b in range(len(chosen) + 1) if b not in taken)
             if chosen[region] >= N_CONVERGENCE:
-                raise lowering.error(lowering.lowered[k].origin, f"branches are nested more than {N_CONVERGENCE} deep here, and a warp "
-                                     f"has {N_CONVERGENCE} convergence barriers; reconvergence = 'stack' has no such limit")  # fmt: skip
+                limit = f"branches are nested more than {N_CONVERGENCE} deep here: a warp has no more convergence barriers"
+                raise lowering.error(lowering.lowered[k].origin, f"{limit}; reconvergence = 'stack' has no such limit")
         lowering.lowered[k].operands = [immediate(chosen[region])]
 
 

@@ -1,7 +1,7 @@
 """Where lanes that part at a branch are sure to meet, and where it begins: the regions that convergence barriers stand around.
 
-A region ends at a reconvergence point r, the immediate post-dominator of branches (BOOK 3.1.2, Fig 3.8). It begins where its lanes are
-together for the last time: before the branch, or, where a branch can be come to again without passing r, before the loop around it.
+A region ends at a reconvergence point r, the immediate post-dominator of branches (BOOK 3.1.2, Fig 3.8). It begins where its lanes
+are together for the last time: before the branch, or, where a branch can be reached again without passing r, before that loop.
 """
 
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from simtlab.program.cfg import EXIT, ControlFlowGraph
 
 @dataclass(frozen=True)
 class Region:
-    """Lanes part in the blocks of `begin`, which is a loop or one branch, and meet as block `end` begins; in between are `inside`."""
+    """Lanes part in the blocks of `begin`, a loop or one branch, and meet as block `end` begins; in between are `inside`."""
 
     begin: frozenset[int]
     end: int

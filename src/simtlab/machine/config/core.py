@@ -56,8 +56,8 @@ class Core:
     )
     isa: str = choice("what the cores execute: PTX, or the machine code of an architecture", "ptx", *ARCHITECTURES, default="ptx")
     reconvergence: str = choice(
-        "how lanes of PTX that part at a branch meet again: by the SIMT stack, or at convergence barriers; machine code has its own "
-        "barriers whatever this says",
+        "how lanes of PTX that part at a branch meet again: by the SIMT stack, or at convergence barriers; machine code has "
+        "barriers of its own, whatever this says",
         "stack", "barriers", default="stack",
     )  # fmt: skip
 
