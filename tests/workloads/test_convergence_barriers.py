@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 import simtlab as sl
+from simtlab.machine.core.stall import Work
+from simtlab.machine.core.state import Stall
+from simtlab.program.action import Action
 
 CALLS = {"PFF": "__internal_trig_reduction_slowpathd"}  # functions that were not inlined: of the mathematical library
 NAMES = [name for name in sl.workloads() if name not in CALLS]
@@ -33,3 +36,25 @@ def test_every_workload_gives_the_same_with_barriers(name):
 def test_a_workload_with_calls_is_refused_by_the_functions_name(name):
     with pytest.raises(sl.SimtlabError, match=f"'{CALLS[name]}' is called: with reconvergence = 'barriers'"):
         sl.workload(name, size="tiny").run(sl.Gpu(reconvergence="barriers"))
+
+
+def executed(name: str, how: str) -> tuple[list, int, int]:
+    """On a machine: how often each instruction of a workload was issued, for how many lanes, the barriers' own beside."""
+    run = sl.workload(name, size="tiny").run(sl.Gpu("caps-gtx480", set={"core.reconvergence": how}))
+    own, barriers = [], 0
+    for launch in run.launches:
+        counts = launch.timing.counts_by_instruction[:, [Stall.ISSUED, Work.LANES]].tolist()
+        for one, (issued, lanes) in zip(launch.program.lowered, counts, strict=True):
+            if one.action in (Action.MEET, Action.CONVERGE):
+                barriers += issued
+            else:
+                own.append((launch.kernel, one.origin.position, issued, lanes))
+    return own, barriers, run.instructions
+
+
+@pytest.mark.parametrize("name", ["BFS", "MUM"])
+def test_lanes_meet_where_they_do_with_the_stack(name):
+    """So SIMD efficiency is the same but for the barriers' own instructions."""
+    stack, barriers = executed(name, "stack"), executed(name, "barriers")
+    assert barriers[0] == stack[0]
+    assert barriers[2] == stack[2] + barriers[1]
