@@ -25,6 +25,7 @@ from tests.execute.test_splits import (  # noqa: F401  what machine code compute
     test_lanes_go_to_all_cases_of_a_switch_and_meet_behind_it,
     test_lanes_shuffle_and_vote_within_one_side,
     test_lanes_that_break_out_of_a_loop_meet_behind_it,
+    test_lanes_that_return_out_of_nested_loops_meet_behind_the_call,
     test_machine_code_prints,
     test_nested_divergence_meets_at_both_barriers,
     test_splits_of_one_warp_come_to_the_barrier_of_the_block_by_different_ways,
@@ -253,9 +254,9 @@ def test_one_wait_serves_the_shuffles_of_a_block():
 # What is refused ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["returns", "recursion", "pointers"])
-def test_a_call_of_a_function_is_refused_with_what_to_do(machine, name):
-    with pytest.raises(sl.SimtlabError, match=r"called: with reconvergence = 'barriers' .*__forceinline__.*'stack'.*isa = 'sm_90'"):
+@pytest.mark.parametrize(("name", "words"), [("recursion", "'.*fib.*' calls itself"), ("pointers", "is called by its address")])
+def test_a_call_that_cannot_be_inlined_is_refused_with_what_to_do(machine, name, words):
+    with pytest.raises(sl.SimtlabError, match=rf"{words}, and with reconvergence = 'barriers' .*use .*'stack'.*isa = 'sm_90'"):
         machine.module[name]
 
 

@@ -8,9 +8,7 @@ from simtlab.machine.core.stall import Work
 from simtlab.machine.core.state import Stall
 from simtlab.program.action import Action
 
-CALLS = {"PFF": "__internal_trig_reduction_slowpathd"}  # functions that were not inlined: of the mathematical library
-NAMES = [name for name in sl.workloads() if name not in CALLS]
-EVERYDAY = ["BFS", "HST", "MST", "NQU", "SCN"]
+EVERYDAY = ["BFS", "HST", "MST", "PFF", "SCN"]
 
 
 def assert_same_memory(name: str) -> None:
@@ -27,15 +25,9 @@ def test_some_workloads_give_the_same_with_barriers(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sl.workloads())
 def test_every_workload_gives_the_same_with_barriers(name):
     assert_same_memory(name)
-
-
-@pytest.mark.parametrize("name", CALLS)
-def test_a_workload_with_calls_is_refused_by_the_functions_name(name):
-    with pytest.raises(sl.SimtlabError, match=f"'{CALLS[name]}' is called: with reconvergence = 'barriers'"):
-        sl.workload(name, size="tiny").run(sl.Gpu(reconvergence="barriers"))
 
 
 def executed(name: str, how: str) -> tuple[list, int, int]:

@@ -19,17 +19,10 @@ from simtlab.program.regions import Region, regions_of
 YIELD_AFTER = 16  # backward branches of a split that are as good as a YIELD, which PTX has not
 EVERY_LANE = 0xFFFFFFFF
 NAMES_LANES = ("shfl", "vote", "match", "redux", "elect")
-CALLS = (Action.CALL, Action.INDIRECT_CALL)
 
 
 def add_barriers(lowering: FunctionLowering, graph_of: Callable[[FunctionLowering], ControlFlowGraph]) -> None:
-    """Give a kernel convergence barriers, before its registers are allocated."""
-    for one in lowering.lowered:
-        if one.action in CALLS:
-            what = f"'{one.callee}' is" if one.callee else "a function is"
-            raise lowering.error(one.origin, f"{what} called: with reconvergence = 'barriers' lanes that have parted cannot call "
-                                 "functions. Have it inlined (__forceinline__), or use reconvergence = 'stack', or machine code "
-                                 "(isa = 'sm_90')")  # fmt: skip
+    """Give a kernel without calls convergence barriers, before its registers are allocated."""
     graph = graph_of(lowering)
     branches = [graph.block_of[k] for k, one in enumerate(lowering.lowered) if may_part(one)]
     layout = Layout(lowering, graph, regions_of(graph, branches))

@@ -7,6 +7,7 @@ from simtlab.program.action import Action
 from simtlab.program.cfg import ControlFlowGraph, Flow
 from simtlab.program.convergence import add_barriers
 from simtlab.program.frame import Frame, align_up
+from simtlab.program.inline import inline_calls
 from simtlab.program.liveness import Usage
 from simtlab.program.lower import FunctionLowering, Lowered, Symbols
 from simtlab.program.operand import NO_REGISTER, register_kind
@@ -53,7 +54,23 @@ def lower_function(
     barriers: bool = False,
 ) -> FunctionCode:
     """Lower a function's statements and analyse what comes out. `parameters` says where a kernel's stand, and where they end;
-    with `barriers` its lanes meet at convergence barriers."""
+    with `barriers` its lanes meet at convergence barriers, and what it calls becomes a part of it."""
+    lowering = lower_statements(function, module, symbols, parameters)
+    if barriers:
+        inline_calls(lowering, lambda name: lower_statements(module.functions[name], module, symbols, ({}, 0)), (function.name,))
+        add_barriers(lowering, _graph)
+    instructions = lowering.lowered
+    graph = _graph(lowering)
+    usages = [_usage(instruction) for instruction in instructions]
+    allocation = allocate(graph, usages, [register_kind(type) for type in lowering.types])
+    callees = {instruction.callee for instruction in instructions if instruction.callee}
+    return FunctionCode(function, lowering, graph, usages, allocation, first, callees)
+
+
+def lower_statements(
+    function: ast.Function, module: ast.Module, symbols: Symbols, parameters: tuple[dict[str, int], int]
+) -> FunctionLowering:
+    """The instructions of a function, its labels and registers, before anything is known of its flow."""
     lowering = FunctionLowering(function, module, symbols, Frame.of(function), *parameters)
     plan_outgoing(lowering)
     if not function.is_kernel:
@@ -64,14 +81,7 @@ def lower_function(
         else:
             lower_statement(lowering, statement)
     _close(lowering)
-    if barriers:
-        add_barriers(lowering, _graph)
-    instructions = lowering.lowered
-    graph = _graph(lowering)
-    usages = [_usage(instruction) for instruction in instructions]
-    allocation = allocate(graph, usages, [register_kind(type) for type in lowering.types])
-    callees = {instruction.callee for instruction in instructions if instruction.callee}
-    return FunctionCode(function, lowering, graph, usages, allocation, first, callees)
+    return lowering
 
 
 def _close(lowering: FunctionLowering) -> None:

@@ -188,7 +188,7 @@ def build_program(
     symbols = Symbols({**function_addresses(module), **addresses, **shared_offsets}, spaces)
     functions: dict[str, FunctionCode] = {}
     first = 0
-    for name in names:
+    for name in names[:1] if barriers else names:  # the kernel comes first
         parameters = (parameter_offsets, parameter_bytes) if name == kernel else ({}, 0)
         functions[name] = lower_function(module.functions[name], module, symbols, parameters, first, barriers)
         first += len(functions[name].instructions)
