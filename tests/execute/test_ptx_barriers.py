@@ -299,7 +299,7 @@ def test_an_index_beyond_the_list_of_targets_is_a_fault():
 
 
 def test_an_unknown_reconvergence_is_refused_by_name():
-    with pytest.raises(sl.SimtlabError, match=r"reconvergence is 'magic'; it must be one of stack, barriers"):
+    with pytest.raises(sl.SimtlabError, match=r"reconvergence is 'magic'; it must be 'stack' or 'barriers'"):
         sl.Gpu(reconvergence="magic")
 
 

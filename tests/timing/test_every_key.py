@@ -92,6 +92,7 @@ OTHER = {
     "policies.warp_scheduler": to("gto"),
 }  # fmt: skip
 NO_OTHER = {
+    "core.yield_after": "no lane here waits for another of its warp: tests/timing/test_ptx_barriers.py",
     "core.warp_size": "32 is the only value allowed",
     "dram.kind": "words for the reader",
     "l1d.split_requests": "no load here has an address from memory: tests/timing/test_load_mechanisms.py",

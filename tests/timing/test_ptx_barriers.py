@@ -50,6 +50,19 @@ def test_the_lock_of_figure_3_5_ends():
     assert (mutex[0], inside[0]) == (0, 4)
 
 
+def test_lanes_that_spin_give_way_after_as_many_backward_branches_as_the_machine_says():
+    """Each lane but the last to get the lock waits until the others have gone back 32 times as often as `core.yield_after` says."""
+    turns = {}
+    for yield_after in (1, 2, 4):
+        device = timed({**WITH, "core.yield_after": yield_after})
+        kernel = device.compile(LOCK)["k"]
+        turns[yield_after] = kernel(1, 4, [device.zeros(1, "i4"), device.zeros(1, "i4")]).instructions
+    branch = next(k for k, row in enumerate(kernel.program.code) if row.action == Action.SPLIT and row.target <= k)
+    of_the_loop = branch - int(kernel.program.code[branch].target) + 1  # instructions
+    assert turns[2] - turns[1] == (4 - 1) * 32 * of_the_loop
+    assert turns[4] - turns[2] == (4 - 1) * 64 * of_the_loop
+
+
 # Whose turn it is -----------------------------------------------------------------------------------------------------
 
 LANES_OF = [2, 3, 7, 20]  # of the four ways of a switch

@@ -31,6 +31,7 @@ from simtlab.host.printed import PRINTF_BYTES
 from simtlab.host.races import Paces
 from simtlab.host.texture import Textures
 from simtlab.isa.sass import ARCHITECTURES
+from simtlab.program.action import YIELD_AFTER
 from simtlab.program.sass.module import tree_of
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 
 STACK_BYTES = 16 * 1024  # local memory of a thread whose calls have no deepest chain
 MAX_STACK_BYTES = 512 * 1024  # as much local memory as a thread can have
-RECONVERGENCE = ("stack", "barriers")
 TYPE_OF = "simtlab_type_of"  # a template whose instance for a type has that type in its mangled name
 
 _building = threading.Lock()  # of machines: their policies are compiled once for all of them
@@ -113,6 +113,7 @@ class Gpu:
         core = self.machine.config.core if self.machine else None
         self.isa = read_isa(isa or (core.isa if core else "ptx"))
         self.reconvergence = read_reconvergence(reconvergence or (core.reconvergence if core else "stack"))
+        self.yield_after = 0 if self.reconvergence == "stack" else core.yield_after if core else YIELD_AFTER
         self._streams = 0
         self.waiting: list[Waiting] = []  # launches in streams that have not run yet
 
@@ -347,8 +348,8 @@ def read_isa(name: str) -> str:
 
 def read_reconvergence(name: str) -> str:
     """How lanes of PTX meet again."""
-    if name not in RECONVERGENCE:
-        raise SimtlabError(f"reconvergence is {name!r}; it must be one of {', '.join(RECONVERGENCE)}")
+    if name not in ("stack", "barriers"):
+        raise SimtlabError(f"reconvergence is {name!r}; it must be 'stack' or 'barriers'")
     return name
 
 

@@ -3,6 +3,7 @@
 from enum import IntEnum
 
 N_CONVERGENCE = 16  # convergence barriers of a warp: B0 to B15
+YIELD_AFTER = 16  # backward branches of a split of PTX that are as good as a YIELD, which PTX has not
 
 
 class Action(IntEnum):

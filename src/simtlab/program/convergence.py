@@ -6,7 +6,7 @@ block joins the chain where its part begins: a way that stays inside a loop goes
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from simtlab.isa.shape import ABSENT, IMMEDIATE, WORD
@@ -16,21 +16,23 @@ from simtlab.program.lower import FunctionLowering, Lowered
 from simtlab.program.operand import Operand, immediate
 from simtlab.program.regions import Region, regions_of
 
-YIELD_AFTER = 16  # backward branches of a split that are as good as a YIELD, which PTX has not
 EVERY_LANE = 0xFFFFFFFF
 NAMES_LANES = ("shfl", "vote", "match", "redux", "elect")
 
 
-def add_barriers(lowering: FunctionLowering, graph_of: Callable[[FunctionLowering], ControlFlowGraph]) -> None:
-    """Give a kernel without calls convergence barriers, before its registers are allocated."""
+def add_barriers(
+    lowering: FunctionLowering, graph_of: Callable[[FunctionLowering], ControlFlowGraph], yield_after: int
+) -> None:
+    """Give a kernel without calls convergence barriers, before its registers are allocated. After `yield_after` backward branches
+    its splits give way."""
     graph = graph_of(lowering)
     branches = [graph.block_of[k] for k, one in enumerate(lowering.lowered) if may_part(one)]
-    layout = Layout(lowering, graph, regions_of(graph, branches))
+    layout = Layout(lowering, graph, regions_of(graph, branches), yield_after)
     for block in range(len(graph.blocks)):
         layout.lay(block)
     lowering.lowered[:] = layout.laid
     lowering.labels.update(layout.labels)
-    tire_backward_branches(lowering)
+    tire_backward_branches(lowering, yield_after)
     number_barriers(lowering, graph_of(lowering), layout)
 
 
@@ -48,22 +50,28 @@ class Layout:
     lowering: FunctionLowering
     graph: ControlFlowGraph
     regions: list[Region]
+    yield_after: int
     laid: list[Lowered] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)
     barriers: list[tuple[int, int]] = field(default_factory=list)  # where a MEET or CONVERGE stands, and its region's number
-    chains: dict[int, list[list[int]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.constants = constants_of(self.lowering.lowered)
         self.names: dict[int, list[str]] = {}
         for name, k in self.lowering.labels.items():
             self.names.setdefault(k, []).append(name)
+        self.loops: dict[int, list[int]] = {}  # regions by the blocks of loops they begin with, by the branch, by where they end
+        self.parting: dict[int, list[int]] = {}
+        self.ending: dict[int, list[int]] = {}
+        for number, region in enumerate(self.regions):
+            self.ending.setdefault(region.end, []).append(number)
+            for block in region.begin:
+                (self.loops if region.is_loop else self.parting).setdefault(block, []).append(number)
 
     def loops_entered(self, block: int) -> list[int]:
         """Regions that are loops and that some way into a block enters, the outermost first."""
         ways = self.graph.blocks[block].predecessors
-        found = [number for number, region in enumerate(self.regions) if region.is_loop and block in region.begin
-                 and (block == 0 or not region.begin.issuperset(ways))]  # fmt: skip
+        found = [number for number in self.loops.get(block, ()) if block == 0 or not self.regions[number].begin.issuperset(ways)]
         return sorted(found, key=lambda number: -len(self.regions[number].begin))
 
     def level(self, come_from: int, loops: list[int]) -> int:
@@ -75,7 +83,7 @@ class Layout:
         block = self.graph.blocks[number]
         first = self.lowering.lowered[block.first]
         loops = self.loops_entered(number)
-        ends = [k for k, region in enumerate(self.regions) if region.end == number]
+        ends = self.ending.get(number, [])
         if number > 0 and self.level(number - 1, loops) and number in self.graph.blocks[number - 1].successors:
             self.laid.append(branch_to(entry_label(number, self.level(number - 1, loops)), first))
         last_level = {k: max(self.level(way, loops) for way in block.predecessors if way in self.regions[k].inside) for k in ends}
@@ -100,9 +108,8 @@ class Layout:
             for name in self.names.get(k, ()):
                 self.labels[name] = len(self.laid)
             if k == block.end - 1:
-                for region, found in enumerate(self.regions):
-                    if not found.is_loop and number in found.begin:
-                        self.barrier(Action.MEET, region, one)
+                for region in self.parting.get(number, ()):
+                    self.barrier(Action.MEET, region, one)
             members = members_of(one)
             if members is not None:
                 self.wait_for(members, one, together)
@@ -130,12 +137,12 @@ class Layout:
             targets = tuple(self.way_to(self.graph.block_of[self.lowering.labels[name]], number) for name in one.targets)
             if one.action == Action.BRANCH:
                 return replace(one, action=Action.SPLIT, targets=targets, values=(Condition.NONE,))
-            operands = [one.operands[0], immediate(0), immediate(YIELD_AFTER)]
+            operands = [one.operands[0], immediate(0), immediate(self.yield_after)]
             return replace(one, action=Action.JUMP, targets=targets, operands=operands, values=(Members.INDEX,))
         if one.action == Action.WARP_BARRIER and one.operands[0].kind == IMMEDIATE and one.operands[0].value == EVERY_LANE:
             return replace(one, action=Action.WARP_SYNC, spelling="", operands=[immediate(0)], values=(Members.ALL,))
         if one.action == Action.NOTHING and one.origin.opcode == "nanosleep":
-            return replace(one, action=Action.YIELD, operands=[immediate(YIELD_AFTER)], values=())
+            return replace(one, action=Action.YIELD, operands=[immediate(self.yield_after)], values=())
         action = {Action.EXIT: Action.END, Action.BARRIER: Action.CTA_BARRIER}.get(one.action, one.action)
         return one if action == one.action else replace(one, action=action)
 
@@ -167,33 +174,41 @@ def constants_of(lowered: list[Lowered]) -> dict[int, Operand]:
             and one.guard is None and one.operands[1].kind == IMMEDIATE and writes[one.operands[0].register] == 1}  # fmt: skip
 
 
-def tire_backward_branches(lowering: FunctionLowering) -> None:
+def tire_backward_branches(lowering: FunctionLowering, yield_after: int) -> None:
     """Say at each branch that goes back after how many of them a split gives way."""
     for k, one in enumerate(lowering.lowered):
         if one.action == Action.SPLIT and lowering.labels[one.targets[0]] <= k:
-            one.operands = [immediate(0), immediate(0), immediate(YIELD_AFTER)]
+            one.operands = [immediate(0), immediate(0), immediate(yield_after)]
 
 
 def number_barriers(lowering: FunctionLowering, graph: ControlFlowGraph, layout: Layout) -> None:
     """Give each region a barrier that no other has which begins or ends inside it: as many as regions are nested deep."""
     at = dict(layout.barriers)
     begins = held_at_begin(lowering, graph, at)
-    others: dict[int, int] = dict.fromkeys(at.values(), 0)  # regions as sets of bits
+    others: dict[int, set[int]] = {region: set() for region in at.values()}
     for number, block in enumerate(graph.blocks):
         held = begins[number]
         for k in range(block.first, block.end):
             if k in at:
-                others[at[k]] |= held
+                for other in bits_of(held & ~(1 << at[k])):
+                    others[at[k]].add(other)
+                    others[other].add(at[k])
                 held = after(lowering.lowered[k], at[k], held)
     chosen: dict[int, int] = {}
     for k, region in layout.barriers:
         if region not in chosen:
-            taken = {chosen[other] for other in chosen if others[region] >> other & 1 or others[other] >> region & 1}
-            chosen[region] = next(b for b in range(len(chosen) + 1) if b not in taken)
+            taken = {chosen[other] for other in others[region] if other in chosen}
+            chosen[region] = next(b for b in range(len(taken) + 1) if b not in taken)
             if chosen[region] >= N_CONVERGENCE:
                 limit = f"branches are nested more than {N_CONVERGENCE} deep here: a warp has no more convergence barriers"
                 raise lowering.error(lowering.lowered[k].origin, f"{limit}; reconvergence = 'stack' has no such limit")
         lowering.lowered[k].operands = [immediate(chosen[region])]
+
+
+def bits_of(number: int) -> Iterator[int]:
+    while number:
+        yield (number & -number).bit_length() - 1
+        number &= number - 1
 
 
 def held_at_begin(lowering: FunctionLowering, graph: ControlFlowGraph, at: dict[int, int]) -> list[int]:

@@ -51,14 +51,14 @@ def lower_function(
     symbols: Symbols,
     parameters: tuple[dict[str, int], int],
     first: int,
-    barriers: bool = False,
+    yield_after: int = 0,
 ) -> FunctionCode:
     """Lower a function's statements and analyse what comes out. `parameters` says where a kernel's stand, and where they end;
-    with `barriers` its lanes meet at convergence barriers, and what it calls becomes a part of it."""
+    with `yield_after` its lanes meet at convergence barriers, and what it calls becomes a part of it."""
     lowering = lower_statements(function, module, symbols, parameters)
-    if barriers:
+    if yield_after:
         inline_calls(lowering, lambda name: lower_statements(module.functions[name], module, symbols, ({}, 0)), (function.name,))
-        add_barriers(lowering, _graph)
+        add_barriers(lowering, _graph, yield_after)
     instructions = lowering.lowered
     graph = _graph(lowering)
     usages = [_usage(instruction) for instruction in instructions]

@@ -15,6 +15,7 @@ from simtlab.machine.limits import (
     MAX_SUB_CORES,
     MAX_WARPS,
 )
+from simtlab.program.action import YIELD_AFTER
 
 PHYSICAL_UNITS = ("sp", "int", "dp", "sfu", "tensor")
 
@@ -59,6 +60,11 @@ class Core:
         "how lanes of PTX that part at a branch meet again: by the SIMT stack, or at convergence barriers; machine code has "
         "barriers of its own, whatever this says",
         "stack", "barriers", default="stack",
+    )  # fmt: skip
+    yield_after: int = count(
+        "branches", "backward branches of parted lanes after which they let others run (reconvergence = barriers); after 32 times "
+        "that many nobody waits for them",
+        high=4096, default=YIELD_AFTER,
     )  # fmt: skip
 
 
