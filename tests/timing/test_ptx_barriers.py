@@ -105,3 +105,16 @@ def test_a_policy_that_chooses_nobody_changes_nothing(tmp_path):
     path = tmp_path / "nobody.py"
     path.write_text("from simtlab.policies.hook import hook\n\n@hook\ndef turn(warp, own, could, cycle):\n    return -1\n")
     assert ways(divergence=str(path)) == ways()
+
+
+@pytest.mark.parametrize("policy", [{}, {"divergence": "most-lanes"}], ids=["longest waiting", "most lanes"])
+def test_a_small_split_comes_to_its_turn_between_two_large_ones_that_spin(policy):
+    device = timed(**policy)
+    flags, out = device.zeros(2, "i4"), device.zeros(32, "i4")
+    device.compile("""extern "C" __global__ void k(volatile int *flags, int *out) {
+    int t = threadIdx.x;
+    if (t < 15) { while (!flags[0]) {} out[t] = 1; }
+    else if (t < 30) { while (!flags[1]) {} out[t] = 2; }
+    else { out[t] = 3; flags[0] = 1; flags[1] = 1; }
+}""")["k"](1, 32, [flags, out])
+    assert out.numpy().tolist() == [1] * 15 + [2] * 15 + [3] * 2

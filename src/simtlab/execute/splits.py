@@ -49,7 +49,7 @@ def steer_splits(launch, worker, cta, warp, ins, pc, mask):
     if action == SPLIT:
         go(launch, warp, ins, pc, taking(warp, ins, mask))
         if ins.operands[TIRING] != 0 and warp.depth > 0 and warp.pc == ins.target:
-            turn_back(launch, warp, ins.operands[TIRING])
+            turn_back(warp, ins.operands[TIRING])
         return OUT_SPENT
     if mask == 0:
         warp.pc = pc + 1
@@ -77,7 +77,7 @@ def steer_rarely(launch, worker, cta, warp, ins, pc, mask):
     if action == JUMP or action == LIBRARY_CALL or action == END_COLLECTIVE:
         outcome = jump(launch, worker, warp, ins, pc, mask)
         if ins.detail == INDEX and warp.depth > 0 and warp.pc <= pc and outcome == OUT_SPENT:
-            turn_back(launch, warp, ins.operands[TIRING])
+            turn_back(warp, ins.operands[TIRING])
         return outcome
     if action == CTA_BARRIER:
         return meet_cta(launch, worker, warp, pc, mask)
@@ -88,7 +88,7 @@ def steer_rarely(launch, worker, cta, warp, ins, pc, mask):
         every = max(ins.operands[0], 1)
         state = tire(warp, every, every)
         if warp.depth > 0:
-            give_way(launch, warp, state)
+            give_way(warp, state)
         return OUT_SPENT
     if action == SAVE_BARRIER:
         for lane in range(32):
@@ -144,11 +144,11 @@ def go(launch, warp, ins, pc, mask):
 
 
 @compiled
-def turn_back(launch, warp, every):
+def turn_back(warp, every):
     """A split goes back in PTX: every so often it gives way, as at a YIELD, so that the others make progress, too."""
     state = tire(warp, 1, every)
     if warp.turns % every == 0:
-        give_way(launch, warp, state)
+        give_way(warp, state)
 
 
 @compiled

@@ -1,10 +1,10 @@
 """Whose turn it is: the splits of a warp that wait, and which of them goes on next (BOOK 3.1.2).
 
 The warp's table has a split in each entry: its pc, its lanes, and what it waits for: its turn only, a convergence barrier Bn, the
-CTA's barrier, or lanes of the warp. Of several that can go on, the one that has waited longest does, or the one a policy of the
-`divergence` slot chooses. Lanes that have given way often enough, while nobody else could go on, are in the yielded state of the
-book: nobody waits for them at a convergence barrier any more. So lanes that spin for a lock do not keep the one that holds it from
-going on.
+CTA's barrier, or lanes of the warp. When a split waits or ends, the one of the others that has waited longest goes on, or the one
+that a policy of the `divergence` slot chooses. Lanes that have given way often enough, while nobody else could go on, are in the
+yielded state of the book: nobody waits for them at a convergence barrier any more. So lanes that spin for a lock do not keep the
+one that holds it from going on.
 """
 
 import numpy as np
@@ -107,22 +107,26 @@ def take_turn(warp, k):
 
 
 @compiled
-def next_of(launch, warp, count):
-    """Whose turn it is among the first splits of the table: the one that can go on and has waited longest, or a policy's choice."""
-    found = NO_SPLIT
-    could = np.uint64(0)
+def longest_waiting(warp, count):
+    """The first split of the table that can go on."""
     for k in range(count):
         if may_go_on(warp, k):
-            if found == NO_SPLIT:
-                found = k
-            if launch.turn_hook == 0:
-                return found
+            return k
+    return NO_SPLIT
+
+
+@compiled
+def chosen_by_policy(launch, warp):
+    """A policy's choice among the splits that can go on, if there are several; else the first."""
+    could = np.uint64(0)
+    for k in range(warp.depth):
+        if may_go_on(warp, k):
             could = np.uint64(could | np.uint64(np.uint64(1) << np.uint64(k)))
     if could != 0 and could & np.uint64(could - np.uint64(1)):
         chosen = call_hook(launch.turn_hook, warp.context_address - CONTEXT, launch.divergence_own, could, warp.executed)
         if chosen != NO_SPLIT:
             return chosen
-    return found
+    return longest_waiting(warp, warp.depth)
 
 
 @compiled
@@ -137,7 +141,7 @@ def yielded_split(warp, count):
 @compiled
 def switch(launch, warp):
     """Give the turn to a split that can go on, yielded ones last. False if there is none."""
-    k = next_of(launch, warp, warp.depth)
+    k = longest_waiting(warp, warp.depth) if launch.turn_hook == 0 else chosen_by_policy(launch, warp)
     if k == NO_SPLIT:
         k = yielded_split(warp, warp.depth)
     if k == NO_SPLIT:
@@ -154,11 +158,12 @@ def tire(warp, steps, every):
 
 
 @compiled
-def give_way(launch, warp, state):
-    """Let another split have a turn, if one can go on. A split in the yielded state is waited for by nobody."""
+def give_way(warp, state):
+    """Let another split have a turn, if one can go on: the one that has waited longest, so that each comes to it, whatever a policy
+    would choose. A split in the yielded state is waited for by nobody."""
     last, turns = warp.depth, warp.turns
     park(warp, warp.pc, warp.mask, state, 0)
-    k = next_of(launch, warp, last)
+    k = longest_waiting(warp, last)
     if k == NO_SPLIT and state == YIELDED:
         k = yielded_split(warp, last)
     if k == NO_SPLIT:

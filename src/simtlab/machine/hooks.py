@@ -69,8 +69,8 @@ SLOTS = {
         "first": HookPoint("taken: a set of lanes", "1 for the lanes that take the branch, 0 for the others", answers="yes or no"),
         "turn": HookPoint(
             "could: a set of places in the warp's table of splits",
-            "where several splits can go on (machine code, or core.reconvergence = barriers): the place of one of them, or "
-            "NO_SPLIT for the one that has waited longest",
+            "the split that ran waits or has ended, and several can go on (machine code, or core.reconvergence = barriers): the "
+            "place of one of them, or NO_SPLIT for the one that has waited longest",
             answers="split",
         ),
     }),
