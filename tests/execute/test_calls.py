@@ -23,12 +23,18 @@ BODY = """
 """
 
 
-def run(functions, code, threads=32):
-    gpu = sl.Gpu(threads=1)
-    module = gpu.load(HEADER + functions + ".visible .entry k(.param .u64 out)" + BODY.format(code=code))
-    out = gpu.array(np.full(threads, 99), "u4")
-    module["k"](1, threads, [out])
-    return out.numpy()
+@pytest.fixture(params=["stack", "barriers"])
+def run(request):
+    """Runs a kernel that calls functions; with convergence barriers they are inlined."""
+
+    def run(functions, code, threads=32):
+        gpu = sl.Gpu(threads=1, reconvergence=request.param)
+        module = gpu.load(HEADER + functions + ".visible .entry k(.param .u64 out)" + BODY.format(code=code))
+        out = gpu.array(np.full(threads, 99), "u4")
+        module["k"](1, threads, [out])
+        return out.numpy()
+
+    return run
 
 
 TWICE = """
@@ -42,24 +48,24 @@ TWICE = """
 """
 
 
-def test_arguments_and_results_in_registers():
+def test_arguments_and_results_in_registers(run):
     lane = np.arange(32)
     np.testing.assert_array_equal(run(TWICE, "call (%r2), twice, (%r1);"), 2 * lane)
     np.testing.assert_array_equal(run(TWICE, "call (%r2), twice, (21);"), 42)
 
 
-def test_a_callee_has_registers_of_its_own():
+def test_a_callee_has_registers_of_its_own(run):
     code = "mov.u32 %r5, 7; call (%r2), twice, (%r1); add.u32 %r2, %r2, %r5; add.u32 %r2, %r2, %r1;"
     np.testing.assert_array_equal(run(TWICE, code), 3 * np.arange(32) + 7)
 
 
-def test_a_guarded_call_leaves_the_other_lanes_alone():
+def test_a_guarded_call_leaves_the_other_lanes_alone(run):
     code = "mov.u32 %r2, 5; setp.lt.u32 %p1, %r1, 10; @%p1 call (%r2), twice, (%r1);"
     lane = np.arange(32)
     np.testing.assert_array_equal(run(TWICE, code), np.where(lane < 10, 2 * lane, 5))
 
 
-def test_lanes_return_from_different_places():
+def test_lanes_return_from_different_places(run):
     functions = """
 .func (.reg .u32 %result) early(.reg .u32 %given)
 {
@@ -80,7 +86,7 @@ MIDDLE:
     np.testing.assert_array_equal(found, np.select([np.arange(32) < 8, np.arange(32) < 16], [101, 102], 103))
 
 
-def test_lanes_may_end_inside_a_function():
+def test_lanes_may_end_inside_a_function(run):
     functions = """
 .func leave(.reg .u32 %given)
 {
@@ -96,7 +102,7 @@ def test_lanes_may_end_inside_a_function():
     np.testing.assert_array_equal(run(functions, "mov.u32 %r2, 4; call leave, (%r1);"), np.where(lane % 2, 99, 4))
 
 
-def test_a_call_in_a_loop_that_lanes_leave_at_different_times():
+def test_a_call_in_a_loop_that_lanes_leave_at_different_times(run):
     code = """
     mov.u32 %r2, 0;
     mov.u32 %r3, 0;
@@ -111,7 +117,7 @@ LOOP:
     np.testing.assert_array_equal(run(TWICE, code), lane * (lane + 1))
 
 
-def test_nested_calls_with_arrays_in_their_frames():
+def test_nested_calls_with_arrays_in_their_frames(run):
     functions = """
 .func (.param .u32 result) inner(.param .u32 given)
 {
@@ -201,6 +207,38 @@ extern "C" __global__ void deep(int *out, int n) { out[threadIdx.x] = fill(n); }
     assert (out.numpy() == 60 * 61 // 2).all()
 
 
-def test_a_function_that_is_only_declared_is_refused_before_anything_runs():
+def test_a_function_that_is_only_declared_is_refused_before_anything_runs(run):
     with pytest.raises(sl.PtxError, match="function 'missing' is declared but not defined"):
         run(".func missing(.reg .u32 %given);", "call missing, (%r1);")
+
+
+def test_a_function_called_twice_from_a_function_called_twice_has_frames_of_its_own(run):
+    functions = TWICE + """
+.func (.param .u32 result) both(.param .u32 given)
+{
+    .local .align 4 .b8 own[8];
+    .reg .b32 %r<8>;
+    .reg .b64 %rd<3>;
+    .reg .pred %p<2>;
+    mov.u64 %rd1, own;
+    cvta.local.u64 %rd1, %rd1;
+    ld.param.u32 %r1, [given];
+    st.u32 [%rd1+4], %r1;
+    call (%r2), twice, (%r1);
+    setp.gt.u32 %p1, %r1, 12;
+    @%p1 bra OVER;
+    call (%r2), twice, (%r2);
+OVER:
+    ld.local.u32 %r3, [own+4];
+    mad.lo.u32 %r3, %r3, 100, %r2;
+    st.param.u32 [result], %r3;
+    ret;
+}
+"""
+    code = """
+    { .param .u32 given; .param .u32 back; st.param.u32 [given], %r1; call (back), both, (given); ld.param.u32 %r3, [back]; }
+    { .param .u32 given; .param .u32 back; st.param.u32 [given], 5; call (back), both, (given); ld.param.u32 %r4, [back]; }
+    add.u32 %r2, %r3, %r4;
+"""
+    lane = np.arange(32)
+    np.testing.assert_array_equal(run(functions, code), 100 * lane + np.where(lane > 12, 2, 4) * lane + 520)

@@ -19,8 +19,8 @@ BLOCK = np.arange(96)
 class Machine:
     """A GPU and the kernels of tests/kernels/splits.cu on it."""
 
-    def __init__(self, isa: str):
-        self.gpu = sl.Gpu(isa=isa, memory_bytes=16 << 20)
+    def __init__(self, isa: str, **how: str):
+        self.gpu = sl.Gpu(isa=isa, memory_bytes=16 << 20, **how)
         self.module = self.gpu.compile(source("splits"))
 
     def run(self, name: str, threads: int, out: int, *inputs, blocks: int = 1, last=()) -> np.ndarray:

@@ -255,6 +255,13 @@ def test_exercise_3_1_2_a_lock_within_an_if_ends():
     assert count.numpy().tolist() == [4]
 
 
+def test_section_3_1_2_with_convergence_barriers_the_lock_ends(course):
+    gpu = course["machine"](cores=1, reconvergence="barriers")
+    mutex, count = gpu.zeros(1, "i4"), gpu.zeros(1, "i4")
+    course["kernel"](gpu, "spin")(1, 4, [mutex, count])
+    assert (mutex[0], count[0]) == (0, 4)
+
+
 def test_exercise_3_1_3_two_warps_miss_each_line_once(course):
     lines, loads = 32, 32  # of a warp: its lines, and the loads that each of them serves
     for warps in (1, 2):

@@ -46,7 +46,7 @@ OTHER = {
     "core.cores": to(1), "core.cores_per_cluster": to(2), "core.max_warps": to(8, together={"core.max_threads": 256}),
     "core.max_threads": to(128), "core.max_ctas": to(2), "core.registers": to(8192), "core.register_allocation_unit": to(8192),
     "core.simd_width": to(16), "core.detail": to(2), "core.sub_cores": to(2, SUB_CORES), "core.isa": to("sm_90"),
-    "core.launch_cycles": to(300), "core.cta_starts_per_1000_cycles": to(100),
+    "core.launch_cycles": to(300), "core.cta_starts_per_1000_cycles": to(100), "core.reconvergence": to("barriers"),
     "issue.schedulers": to(2), "issue.dual_issue": to(True), "issue.replay": to(True), "issue.instruction_buffer_entries": to(1),
     "issue.fetch_width": to(2), "issue.decode_width": to(1), "issue.scoreboard": to("coon"),
     "issue.scoreboard_entries": to(1, {"issue.scoreboard": "coon"}), "issue.branch_resolve_cycles": to(20),
@@ -93,6 +93,7 @@ OTHER = {
     "policies.warp_scheduler": to("gto"),
 }  # fmt: skip
 NO_OTHER = {
+    "core.yield_after": "no lane here waits for another of its warp: tests/timing/test_ptx_barriers.py",
     "core.warp_size": "32 is the only value allowed",
     "dram.kind": "words for the reader",
     "l1d.split_requests": "no load here has an address from memory: tests/timing/test_load_mechanisms.py",

@@ -4,8 +4,8 @@ import numpy as np
 
 from simtlab.compiled import compiled, load_u32, store_u32
 from simtlab.execute.simt_stack import count_lanes
-from simtlab.execute.splits import free_splits
 from simtlab.execute.state import N_BARRIERS, WarpStatus
+from simtlab.execute.turns import free_splits
 from simtlab.program.action import BarrierKind
 from simtlab.program.forms import A_NEGATED_PREDICATE, A_NUMBER, A_REGISTER, NOT_THERE
 

@@ -5,7 +5,6 @@ import numpy as np
 from simtlab.compiled import compiled, fetch_add, load_i64, reader_of, store_i64
 from simtlab.execute.barrier import release_complete
 from simtlab.execute.races import LOAD, STORE, watch_access, watch_at
-from simtlab.execute.splits import forget
 from simtlab.execute.state import (
     N_BARRIERS,
     N_CONVERGENCE,
@@ -17,6 +16,7 @@ from simtlab.execute.state import (
     launch_t,
     worker_t,
 )
+from simtlab.execute.turns import forget
 from simtlab.execute.warp import lanes_of, run_warp
 from simtlab.program.encode import NO_RECONVERGENCE, code_at
 

@@ -7,13 +7,13 @@ from enum import IntEnum
 
 import numpy as np
 
+from simtlab.program.action import N_CONVERGENCE
 from simtlab.program.context import context_t
 
 MAX_WARPS = 32  # of a CTA: 1024 threads
 MAX_STACK = 256  # SIMT stack entries
 MAX_CALLS = 128  # nested calls
 N_BARRIERS = 16
-N_CONVERGENCE = 16  # convergence barriers of a warp: B0 to B15
 SHORT_QUANTUM = 240  # a multiple of most short loops' lengths: a warp that spins is in the same place a quantum later
 QUANTUM = 32 * SHORT_QUANTUM  # instructions a warp runs before the next one of its CTA has a turn
 
@@ -96,7 +96,7 @@ warp_t = np.dtype(
         ("seen_power", "i4"),
         ("seen_steps", "i4"),
         ("cycling", "i4"),
-        ("turns", "i4"),  # YIELDs since this split of the warp took its turn
+        ("turns", "i4"),  # YIELDs, in PTX backward branches, since a split of the warp waited for something, or began
         ("local_window", window_t),
         ("context", context_t),
         ("stack", stack_entry_t, (MAX_STACK,)),
@@ -156,6 +156,7 @@ launch_t = np.dtype(
         ("clock_khz", "i8"),  # of %clock64, for %globaltimer, which counts nanoseconds
         ("push_order", "i8"),  # a PushOrder
         ("divergence_hook", "i8"),  # address of a policy's hook that decides instead, or 0; and of its state
+        ("turn_hook", "i8"),  # … of its hook that chooses among splits, or 0
         ("divergence_own", "i8"),
         ("register_bytes", "i8"),  # of a warp
         ("shared_bytes", "i8"),

@@ -6,9 +6,10 @@ from simtlab.compiled import call_operation, compiled, load_i32, load_i64, load_
 from simtlab.execute.barrier import arrive
 from simtlab.execute.memory import INSTRUCTION_BYTES, OPERANDS_OFFSET, access, report
 from simtlab.execute.simt_stack import diverge, end_lanes, enter, has_room, lowest_lane, pop, push, wait_for_all
-from simtlab.execute.splits import SPLIT, free_splits, steer_splits
+from simtlab.execute.splits import SPLIT, steer_splits
 from simtlab.execute.state import FaultCode, Outcome, WarpStatus
 from simtlab.execute.texture import surface, texture
+from simtlab.execute.turns import free_splits
 from simtlab.program.action import Action
 from simtlab.program.encode import NO_GUARD
 from simtlab.program.program import FUNCTION_BASE, FUNCTION_STEP

@@ -31,6 +31,7 @@ from simtlab.host.printed import PRINTF_BYTES
 from simtlab.host.races import Paces
 from simtlab.host.texture import Textures
 from simtlab.isa.sass import ARCHITECTURES
+from simtlab.program.action import YIELD_AFTER
 from simtlab.program.sass.module import tree_of
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ class Gpu:
     (2,000,000) nothing has come any further. With `check_policies` simtlab's own policies are checked as those from other files
     always are: indices, loops, writes to the machine.
     `isa` is what it executes: "ptx", or the machine code of an architecture, such as "sm_90"; if left out, what the machine's
-    key `core.isa` says, or PTX.
+    key `core.isa` says, or PTX. `reconvergence` is how lanes of PTX that part at a branch meet again: by the SIMT "stack" or at
+    convergence "barriers"; if left out, what `core.reconvergence` says, or the stack. Machine code brings barriers of its own.
     With `memory_in_file` device memory is a file, `gpu.memory.file`, that other processes can map.
     """
 
@@ -77,6 +79,7 @@ class Gpu:
         check_policies: bool = False,
         memory_in_file: bool = False,
         isa: str | None = None,
+        reconvergence: str | None = None,
         **policies: Any,
     ):
         self.machine = None
@@ -108,7 +111,10 @@ class Gpu:
         self.paces = Paces()
         self.prints = True  # whether what kernels print goes to stdout, and not only to the launch's `printed`
         self.push_order = read_push_order(push_order)
-        self.isa = read_isa(isa or (self.machine.config.core.isa if self.machine else "ptx"))
+        core = self.machine.config.core if self.machine else None
+        self.isa = read_isa(isa or (core.isa if core else "ptx"))
+        self.reconvergence = read_reconvergence(reconvergence or (core.reconvergence if core else "stack"))
+        self.yield_after = 0 if self.reconvergence == "stack" else core.yield_after if core else YIELD_AFTER
         self._streams = 0
         self.waiting: list[Waiting] = []  # launches in streams that have not run yet
 
@@ -342,6 +348,13 @@ def read_isa(name: str) -> str:
     """An instruction set: "ptx", or an architecture's machine code."""
     if name != "ptx" and name not in ARCHITECTURES:
         raise SimtlabError(f"isa is {name!r}; it must be 'ptx' or one of {', '.join(ARCHITECTURES)}")
+    return name
+
+
+def read_reconvergence(name: str) -> str:
+    """How lanes of PTX meet again."""
+    if name not in ("stack", "barriers"):
+        raise SimtlabError(f"reconvergence is {name!r}; it must be 'stack' or 'barriers'")
     return name
 
 

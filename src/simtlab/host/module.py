@@ -122,7 +122,7 @@ class Module:
     def _build(self, kernel: str) -> Program:
         if self.cubin is not None:
             return build_sass_program(self.cubin, self.tree, kernel, self._addresses)
-        return build_program(self.tree, kernel, self._addresses, self._count_registers)
+        return build_program(self.tree, kernel, self._addresses, self._count_registers, self.gpu.yield_after)
 
     def full_name(self, kernel: str) -> str:
         """The name of a kernel as PTX and cubin have it."""

@@ -15,7 +15,8 @@ from simtlab.machine.core.scoreboard import bit_of
 from simtlab.machine.limits import MAX_CTAS, MAX_DRAM_BANKS, MAX_WARPS
 from simtlab.machine.memory.cache import may_go
 
-NOBODY = -1  # NO_WARP, NO_CORE, NEXT_CTA, NO_WAY, NO_BANK
+NOBODY = -1  # NO_WARP, NO_CORE, NEXT_CTA, NO_WAY, NO_BANK, NO_SPLIT
+WARP_SIZE = 32
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,11 @@ def is_bank_of_set(channel, could, answer):
 
 
 @compiled
+def is_split_of_set(warp, could, answer):
+    return answer == NOBODY or (0 <= answer < WARP_SIZE and np.uint64(could) & bit_of(answer) != 0)
+
+
+@compiled
 def is_anything(unit, argument, answer):
     return True
 
@@ -81,5 +87,6 @@ ANSWERS = {
     "yes or no": Answer("0 or 1", is_yes_or_no, 0),
     "way": Answer("a way below `ways` that `may_go`, or NO_WAY (-1)", is_way_that_may_go, NOBODY),
     "contestant": Answer("a place from 0 to `count` - 1", is_contestant, 0),
+    "split": Answer("a place of the set `could`, or NO_SPLIT (-1)", is_split_of_set, NOBODY),
     "bank": Answer("a bank of the set `could`, or NO_BANK (-1)", is_bank_of_set, NOBODY),
 }

@@ -65,9 +65,13 @@ SLOTS = {
     "l2_replacement": Slot("lines", "which line of an L2 set is evicted", {
         "victim": HookPoint("ways", "the way to replace, among those that `may_go`, or NO_WAY", required=True, answers="way"),
     }),
-    "divergence": Slot("warp", "which side of a branch runs first", {
-        "first": HookPoint(
-            "taken: a set of lanes", "1 for the lanes that take the branch, 0 for the others", required=True, answers="yes or no",
+    "divergence": Slot("warp", "which lanes of a warp that have parted run first", {
+        "first": HookPoint("taken: a set of lanes", "1 for the lanes that take the branch, 0 for the others", answers="yes or no"),
+        "turn": HookPoint(
+            "could: a set of places in the warp's table of splits",
+            "the split that ran waits or has ended, and several can go on (machine code, or core.reconvergence = barriers): the "
+            "place of one of them, or NO_SPLIT for the one that has waited longest",
+            answers="split",
         ),
     }),
     "network_arbiter": Slot("contest", "which waiting packet crosses to an output next", {

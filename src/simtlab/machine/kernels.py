@@ -86,6 +86,7 @@ def prepare(config: MachineConfig, records: Records, launches: Sequence[Launch],
         if gpu.hooks.cta_dispatch_which:
             _let_choose(gpu.kernel[k], prepared)
         gpu.kernel[k].launch.divergence_hook = gpu.hooks.divergence_first
+        gpu.kernel[k].launch.turn_hook = gpu.hooks.divergence_turn
         gpu.kernel[k].launch.divergence_own = gpu.own_divergence
         gpu.kernel[k].launch.n_cores, gpu.kernel[k].launch.clock_khz = config.core.cores, gpu.core_khz
         gpu.kernel[k].after = last_in_stream.get(launch.stream, NO_KERNEL)

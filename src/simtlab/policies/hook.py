@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simtlab.compiled import compiled
+from simtlab.execute.turns import NO_SPLIT
 from simtlab.machine.core.cta_slots import NEXT_CTA, waits
 from simtlab.machine.core.inflight import count_bits, lowest_bit
 from simtlab.machine.core.scoreboard import bit_of
@@ -27,8 +28,8 @@ from simtlab.machine.memory.cache import NO_WAY, is_empty, may_go
 from simtlab.machine.memory.prefetch import prefetch
 
 __all__ = [
-    "NEXT_CTA", "NO_BANK", "NO_CORE", "NO_WARP", "NO_WAY", "bit_of", "count_bits", "hook", "is_empty", "lowest_bit", "may_go",
-    "next_after", "oldest", "prefetch", "waits",
+    "NEXT_CTA", "NO_BANK", "NO_CORE", "NO_SPLIT", "NO_WARP", "NO_WAY", "bit_of", "count_bits", "hook", "is_empty", "lowest_bit",
+    "may_go", "next_after", "oldest", "prefetch", "waits",
 ]  # fmt: skip
 
 NO_WARP = -1

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 NONE, ANSWER, RAISED = int(Trouble.NONE), int(Trouble.ANSWER), int(Trouble.RAISED)
 MISLED = int(Outcome.MISLED)
 HOOKS = [(slot, hook) for slot, entry in SLOTS.items() for hook in entry.hooks]  # as they stand in hooks_t
-SETS = {"warp", "bank"}  # answers that are chosen from a set of bits
+SETS = {"warp", "bank", "split"}  # answers that are chosen from a set of bits
 trouble_at = reader_of(trouble_t)
 
 

@@ -2,6 +2,9 @@
 
 from enum import IntEnum
 
+N_CONVERGENCE = 16  # convergence barriers of a warp: B0 to B15
+YIELD_AFTER = 16  # backward branches of a split of PTX that are as good as a YIELD, which PTX has not
+
 
 class Action(IntEnum):
     COMPUTE = 0  # call the native function on the registers
@@ -23,7 +26,7 @@ class Action(IntEnum):
     TRAP = 16
     SERVICE = 17  # a call of something the host provides: vprintf, malloc, free, __assertfail
     WARP_BARRIER = 18  # call the native function, which names the lanes that may not take part
-    # Machine code, whose lanes have a program counter each and meet at convergence barriers (`execute/splits.py`).
+    # Machine code, and PTX with convergence barriers: lanes have a program counter each (`execute/splits.py`).
     SPLIT = 19  # BRA: lanes that disagree part
     JUMP = 20  # BRX, RET, CALL: to where a register says
     MEET = 21  # BSSY: the active lanes will meet at a convergence barrier
@@ -81,12 +84,13 @@ class Condition(IntEnum):
 
 
 class Members(IntEnum):
-    """Where a WARPSYNC finds the lanes that it waits for."""
+    """Where a WARPSYNC finds the lanes that it waits for, and a jump where it goes."""
 
     ALL = 0
     REGISTER = 1
     UNIFORM = 2
     NUMBER = 3
+    INDEX = 4  # brx.idx of PTX: a register has the place in a list of targets
 
 
 class BarrierKind(IntEnum):

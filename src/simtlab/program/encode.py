@@ -110,7 +110,7 @@ def _encode_targets(
     if block != EXIT:
         row["reconverge"] = function.first + graph.blocks[block].first
     row["target"] = function.first + labels[instruction.targets[0]]
-    if instruction.action == Action.INDIRECT_BRANCH:
+    if instruction.action in (Action.INDIRECT_BRANCH, Action.JUMP):
         row["target"] = len(targets)
         row["target_count"] = len(instruction.targets)
         targets.extend(function.first + labels[target] for target in instruction.targets)

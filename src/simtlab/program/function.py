@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from simtlab.frontend import ast
 from simtlab.program.action import Action
 from simtlab.program.cfg import ControlFlowGraph, Flow
+from simtlab.program.convergence import add_barriers
 from simtlab.program.frame import Frame, align_up
+from simtlab.program.inline import inline_calls
 from simtlab.program.liveness import Usage
 from simtlab.program.lower import FunctionLowering, Lowered, Symbols
 from simtlab.program.operand import NO_REGISTER, register_kind
@@ -17,6 +19,9 @@ from simtlab.program.special_forms import (
     plan_outgoing,
     store_register_results,
 )
+
+BRANCHES = (Action.BRANCH, Action.INDIRECT_BRANCH, Action.SPLIT, Action.JUMP)
+ENDS = (Action.EXIT, Action.TRAP, Action.RETURN, Action.END)
 
 
 @dataclass
@@ -41,9 +46,31 @@ class FunctionCode:
 
 
 def lower_function(
-    function: ast.Function, module: ast.Module, symbols: Symbols, parameters: tuple[dict[str, int], int], first: int
+    function: ast.Function,
+    module: ast.Module,
+    symbols: Symbols,
+    parameters: tuple[dict[str, int], int],
+    first: int,
+    yield_after: int = 0,
 ) -> FunctionCode:
-    """Lower a function's statements and analyse what comes out. `parameters` says where a kernel's stand, and where they end."""
+    """Lower a function's statements and analyse what comes out. `parameters` says where a kernel's stand, and where they end;
+    with `yield_after` its lanes meet at convergence barriers, and what it calls becomes a part of it."""
+    lowering = lower_statements(function, module, symbols, parameters)
+    if yield_after:
+        inline_calls(lowering, lambda name: lower_statements(module.functions[name], module, symbols, ({}, 0)), (function.name,))
+        add_barriers(lowering, _graph, yield_after)
+    instructions = lowering.lowered
+    graph = _graph(lowering)
+    usages = [_usage(instruction) for instruction in instructions]
+    allocation = allocate(graph, usages, [register_kind(type) for type in lowering.types])
+    callees = {instruction.callee for instruction in instructions if instruction.callee}
+    return FunctionCode(function, lowering, graph, usages, allocation, first, callees)
+
+
+def lower_statements(
+    function: ast.Function, module: ast.Module, symbols: Symbols, parameters: tuple[dict[str, int], int]
+) -> FunctionLowering:
+    """The instructions of a function, its labels and registers, before anything is known of its flow."""
     lowering = FunctionLowering(function, module, symbols, Frame.of(function), *parameters)
     plan_outgoing(lowering)
     if not function.is_kernel:
@@ -54,12 +81,7 @@ def lower_function(
         else:
             lower_statement(lowering, statement)
     _close(lowering)
-    instructions = lowering.lowered
-    graph = ControlFlowGraph([_flow(lowering, instruction) for instruction in instructions])
-    usages = [_usage(instruction) for instruction in instructions]
-    allocation = allocate(graph, usages, [register_kind(type) for type in lowering.types])
-    callees = {instruction.callee for instruction in instructions if instruction.callee}
-    return FunctionCode(function, lowering, graph, usages, allocation, first, callees)
+    return lowering
 
 
 def _close(lowering: FunctionLowering) -> None:
@@ -78,15 +100,19 @@ def _close(lowering: FunctionLowering) -> None:
         lowering.emit(Action.RETURN, "", [], origin)
 
 
+def _graph(lowering: FunctionLowering) -> ControlFlowGraph:
+    return ControlFlowGraph([_flow(lowering, instruction) for instruction in lowering.lowered])
+
+
 def _flow(lowering: FunctionLowering, instruction: Lowered) -> Flow:
     guarded = instruction.guard is not None
-    if instruction.action in (Action.BRANCH, Action.INDIRECT_BRANCH):
+    if instruction.action in BRANCHES:
         for target in instruction.targets:
             if target not in lowering.labels:
                 raise lowering.error(instruction.origin, f"no label '{target}'")
         targets = tuple(lowering.labels[target] for target in instruction.targets)
         return Flow(targets, falls_through=guarded)
-    if instruction.action in (Action.EXIT, Action.TRAP, Action.RETURN):
+    if instruction.action in ENDS:
         return Flow((), falls_through=guarded, leaves=True)
     return Flow()
 

@@ -175,8 +175,10 @@ def build_program(
     kernel: str,
     addresses: Mapping[str, int],
     count_registers: Callable[[], RegisterCounts] = lambda: FROM_PTX,
+    yield_after: int = 0,
 ) -> Program:
-    """Lower, analyse, allocate and lay out a kernel. `addresses` gives module variables' device addresses."""
+    """Lower, analyse, allocate and lay out a kernel. `addresses` gives module variables' device addresses. Lanes that part meet by
+    the SIMT stack, or with `yield_after` at convergence barriers; then it says after how many backward branches some give way."""
     parameter_offsets, parameter_bytes = place_in_order(module.functions[kernel].parameters)
     names = reachable(module, kernel)
     check_size(module, kernel, names, parameter_bytes)
@@ -186,9 +188,9 @@ def build_program(
     symbols = Symbols({**function_addresses(module), **addresses, **shared_offsets}, spaces)
     functions: dict[str, FunctionCode] = {}
     first = 0
-    for name in names:
+    for name in names[:1] if yield_after else names:  # the kernel comes first
         parameters = (parameter_offsets, parameter_bytes) if name == kernel else ({}, 0)
-        functions[name] = lower_function(module.functions[name], module, symbols, parameters, first)
+        functions[name] = lower_function(module.functions[name], module, symbols, parameters, first, yield_after)
         first += len(functions[name].instructions)
     lowered = [instruction for code in functions.values() for instruction in code.instructions]
     native = provide({i.shape for i in lowered if i.spelling})

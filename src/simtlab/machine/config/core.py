@@ -15,6 +15,7 @@ from simtlab.machine.limits import (
     MAX_SUB_CORES,
     MAX_WARPS,
 )
+from simtlab.program.action import YIELD_AFTER
 
 PHYSICAL_UNITS = ("sp", "int", "dp", "sfu", "tensor")
 
@@ -59,6 +60,16 @@ class Core:
         "CTAs", "that start in all cores together in 1000 core cycles; 0 is a CTA a core and cycle", low=0, high=1 << 20, default=0
     )
     isa: str = choice("what the cores execute: PTX, or the machine code of an architecture", "ptx", *ARCHITECTURES, default="ptx")
+    reconvergence: str = choice(
+        "how lanes of PTX that part at a branch meet again: by the SIMT stack, or at convergence barriers; machine code has "
+        "barriers of its own, whatever this says",
+        "stack", "barriers", default="stack",
+    )  # fmt: skip
+    yield_after: int = count(
+        "branches", "backward branches of parted lanes after which they let others run (reconvergence = barriers); after 32 times "
+        "that many nobody waits for them",
+        high=4096, default=YIELD_AFTER,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,1 +1,1 @@
-"""Divergence: which side of a branch runs first. A file's name is the policy's name."""
+"""Divergence: which lanes of a warp that have parted run first. A file's name is the policy's name."""
