@@ -260,6 +260,14 @@ def test_a_fence_after_each_store_is_waited_for():
     assert cycles == round(share(profile, "membar"))
 
 
+def test_a_short_kernel_is_told_what_its_launch_takes():
+    """Of an empty grid nearly all is the launch."""
+    text = 'extern "C" __global__ void nothing(float *out) { out[threadIdx.x] = 1; }'
+    profile = kernels.profile("h200", text, 132, 32, [kernels.zeros(32)])
+    taken, whole = numbers(r"launch itself takes ([\d,]+) of ([\d,]+) cycles", first(profile, "launch"))
+    assert (taken, whole) == (profile.machine.core.launch_cycles, profile.cycles)
+
+
 def test_a_grid_of_fewer_ctas_than_cores_leaves_cores_empty():
     profile = kernels.small_grid(H200)
     without, cores, ctas, cycles = numbers(r"(\d+) of (\d+) cores .* grid has (\d+) .* are (\d+)% of", first(profile, "small-grid"))

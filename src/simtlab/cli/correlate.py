@@ -48,7 +48,7 @@ def correlate(
         if measure is not None:
             return write_measuring_kit(measure, kernels or [], isa or "sm_90")
         from simtlab.correlate.compare import compare, read_measured
-        from simtlab.host.gpu import usual_threads
+        from simtlab.host.settings import usual_threads
         from simtlab.lab.machines import choose
 
         measured = read_measured(against or gpu)

@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simtlab.errors import CompileError, SimtlabError
-from simtlab.execute.grid import default_threads
-from simtlab.execute.state import PushOrder
 from simtlab.frontend import ast
 from simtlab.frontend.cuda import CompiledCuda, compile_cuda
 from simtlab.frontend.mangled import Type, demangle, readable_name
@@ -29,8 +27,16 @@ from simtlab.host.memory import DEFAULT_BYTES, DeviceMemory, nothing_waits
 from simtlab.host.module import Module
 from simtlab.host.printed import PRINTF_BYTES
 from simtlab.host.races import Paces
+from simtlab.host.settings import (
+    limit_cycles,
+    read_changes,
+    read_isa,
+    read_push_order,
+    read_reconvergence,
+    read_source,
+    usual_threads,
+)
 from simtlab.host.texture import Textures
-from simtlab.isa.sass import ARCHITECTURES
 from simtlab.program.action import YIELD_AFTER
 from simtlab.program.sass.module import tree_of
 
@@ -321,51 +327,6 @@ def build_machine(machine: Any, policies: Mapping[str, Any], changes: Mapping[st
         return Machine(config.replace(changes) if changes else config, choices, check_policies)
 
 
-def read_changes(given: Any) -> Mapping[str, Any]:
-    """Keys of the configuration and their new values."""
-    if given is None or isinstance(given, Mapping):
-        return given or {}
-    raise SimtlabError(f"set is {given!r}; it must be a dict of keys and values, as in set={{'l1d.ways': 8}}")
-
-
-def limit_cycles(machine: Machine, max_cycles: int | None, stuck_cycles: int | None) -> None:
-    for name, value in (("max_cycles", max_cycles), ("stuck_cycles", stuck_cycles)):
-        if value is not None:
-            if value < 1:
-                raise SimtlabError(f"{name} is {value}; at least one cycle is needed")
-            setattr(machine, name, value)
-
-
-def usual_threads() -> int:
-    """Host threads if nobody says how many."""
-    try:
-        return default_threads()
-    except ValueError as problem:
-        raise SimtlabError(str(problem)) from None
-
-
-def read_isa(name: str) -> str:
-    """An instruction set: "ptx", or an architecture's machine code."""
-    if name != "ptx" and name not in ARCHITECTURES:
-        raise SimtlabError(f"isa is {name!r}; it must be 'ptx' or one of {', '.join(ARCHITECTURES)}")
-    return name
-
-
-def read_reconvergence(name: str) -> str:
-    """How lanes of PTX meet again."""
-    if name not in ("stack", "barriers"):
-        raise SimtlabError(f"reconvergence is {name!r}; it must be 'stack' or 'barriers'")
-    return name
-
-
-def read_push_order(name: str) -> PushOrder:
-    """An order in which the sides of a branch go on the SIMT stack."""
-    orders = {order.name.lower().replace("_", "-"): order for order in PushOrder}
-    if name not in orders:
-        raise SimtlabError(f"push_order is {name!r}; it must be one of {', '.join(orders)}")
-    return orders[name]
-
-
 def type_of(variable: str, text: str, compile: Callable[[str, str], CompiledCuda]) -> Type | None:
     """The type a variable has in the source, which the PTX often leaves out: the compiler mangles it into an instance's name.
 
@@ -378,28 +339,3 @@ def type_of(variable: str, text: str, compile: Callable[[str, str], CompiledCuda
     except CompileError:
         return None
     return instance.parameters[0].pointee if instance and instance.parameters else None
-
-
-def read_source(source: str | PathLike, default_name: str) -> tuple[str, str]:
-    """Program text and the name to call it by: a path is read, text with a line break or a brace is taken as it is.
-
-    A file that is no UTF-8 is taken for Latin-1, as long as it can be text at all.
-    """
-    if isinstance(source, bytes):
-        raise SimtlabError("the source is bytes; give it as a string, or give the path of a file")
-    if isinstance(source, str) and not source.strip():
-        raise SimtlabError("the source is empty; give it as text, or give the path of a file")
-    if isinstance(source, str) and ("\n" in source or "{" in source or ";" in source):
-        return source, default_name
-    path = Path(source)
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise SimtlabError(f"cannot read {path}: {error.strerror}") from None
-    if b"\0" in raw:
-        raise SimtlabError(f"{path} is not a text file")
-    try:
-        text = raw.decode("utf-8")
-    except UnicodeDecodeError:
-        text = raw.decode("latin-1")
-    return text.replace("\r\n", "\n").replace("\r", "\n"), str(path)

@@ -16,7 +16,7 @@ MOST = 3  # sentences
 Rule = Callable[[Ledger], Finding | None]
 # In this order they take cycles out of the ledger: first what would make other waits go away by itself. Those about the grid come
 # before cycles are put down to the instructions that are to blame.
-OF_GRID: list[Rule] = [grid.small_grid, grid.tail_effect]
+OF_GRID: list[Rule] = [grid.launch, grid.small_grid, grid.tail_effect]
 RULES: list[Rule] = [
     lanes.divergence, lanes.part_filled_warps,
     memory.local_memory, memory.atomics, core.constants, memory.uncoalesced, memory.bank_conflicts, memory.bandwidth,

@@ -1,4 +1,5 @@
-"""Rules about the grid: too few CTAs for the cores, and CTAs that come last and run on an almost empty machine."""
+"""Rules about a launch and its grid: what it costs to begin, too few CTAs for the cores, CTAs that run last on a machine that is
+almost empty."""
 
 from __future__ import annotations
 
@@ -26,6 +27,23 @@ class Tail:
 def waves(profile: LaunchProfile) -> float:
     """How often the grid fills the machine."""
     return profile.ctas / (profile.machine.core.cores * profile.ctas_per_core)
+
+
+def launch(ledger: Ledger) -> Finding | None:
+    """What a launch takes before its first CTA runs."""
+    profile, machine = ledger.profile, ledger.profile.machine
+    cycles = min(machine.core.launch_cycles * profile.launches, profile.cycles)
+    lost = min(float(cycles * machine.core.cores * machine.issue.schedulers), ledger.left(["empty"]))
+    if not lost:
+        return None
+    ledger.take_share("empty", lost)
+    ledger.idle = max(0.0, ledger.idle - lost)
+    each = f"{profile.launches:,} launches take" if profile.launches > 1 else "The launch itself takes"
+    sentence = (
+        f"{each} {cycles:,} of {profile.cycles:,} cycles before the first CTA runs. Give each launch more work, or let one kernel do "
+        "that of several."
+    )
+    return Finding("launch", sentence, (), lost)
 
 
 def small_grid(ledger: Ledger) -> Finding | None:
