@@ -15,7 +15,7 @@ from simtlab.report.rules.ledger import Ledger, put_blame
 from simtlab.report.rules.words import listed
 from tests.report import kernels
 
-H200, CAPS, MACHINE_CODE = "h200", "caps-gtx480", "h200/sm_90"
+H200, CAPS, MACHINE_CODE = "h200/ptx", "caps-gtx480", "h200"
 BOTH = pytest.mark.parametrize("machine", [H200, CAPS])
 
 
@@ -485,7 +485,7 @@ TWO_ARMS = """.version 7.0
 @pytest.fixture(scope="module")
 def two_arms():
     """One warp, written in PTX: a move overwrites what a load is still to write, and one load's address is another's result."""
-    gpu = sl.Gpu(H200, set={"core.cores": 1})
+    gpu = sl.Gpu("h200", isa="ptx", set={"core.cores": 1})
     data, out = gpu.zeros(4096, "u4"), gpu.zeros(64, "u4")
     run = gpu.load(TWO_ARMS)["two_arms"](1, 32, [data, out])
     shape = (run.grid, run.block, run.shared_bytes)

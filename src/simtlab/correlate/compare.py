@@ -27,9 +27,8 @@ COLUMNS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "instructions": (("instructions",), ("instructions",)),
     "L1 sectors": (("l1_accesses",), ("l1_load_sectors", "l1_store_sectors", "atomic_sectors", "reduction_sectors",
                                       "local_load_sectors", "local_store_sectors")),
-    "L2 sectors": (("l2_accesses",), ("l2_sectors",)),
+    "L2 sectors": (("l2_data_accesses",), ("l2_sectors",)),
     "DRAM bytes read": (("dram_read_bytes",), ("dram_read_bytes",)),
-    "shared passes": (("shared_passes",), ("shared_passes",)),
 }  # fmt: skip
 
 
@@ -137,8 +136,10 @@ def time_case(name: str, machine: MachineChoice, measured: Measured) -> list[Com
     dram = gpu.machine.config.dram  # type: ignore[union-attr]
 
     def counted(run: Run) -> dict[str, float]:
-        burst = dram.bus_bytes * dram.burst_length
-        return {**run.counters, "instructions": run.instructions, "dram_read_bytes": run.counters["dram_read_accesses"] * burst}
+        burst, counters = dram.bus_bytes * dram.burst_length, run.counters
+        own = {"instructions": run.instructions, "dram_read_bytes": counters["dram_read_accesses"] * burst,
+               "l2_data_accesses": counters["l2_accesses"] - counters["l1i_misses"]}  # fmt: skip
+        return {**counters, **own}
 
     return [Compared(one, run.cycles, measured.kernels[one], counted(run), seconds / len(runs))
             for one, run in runs.items() if one in measured.kernels]  # fmt: skip
