@@ -40,8 +40,8 @@ def launch(ledger: Ledger) -> Finding | None:
     ledger.idle = max(0.0, ledger.idle - lost)
     each = f"{profile.launches:,} launches take" if profile.launches > 1 else "The launch itself takes"
     sentence = (
-        f"{each} {cycles:,} of {profile.cycles:,} cycles before the first CTA runs. Give each launch more work, or let one kernel do "
-        "that of several."
+        f"{each} {cycles:,} of {profile.cycles:,} cycles before the first CTA runs. Give each launch more work, or let one kernel "
+        "do that of several."
     )
     return Finding("launch", sentence, (), lost)
 
