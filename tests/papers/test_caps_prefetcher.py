@@ -2,8 +2,8 @@
 
 import pytest
 
-from simtlab.machine.core.fetch import INSTRUCTION_BYTES
 from simtlab.policies.load import load
+from simtlab.policies.tables import PC_STEP
 from tests.papers.bench import LINE, A, B, Bench, C, Prefetch
 
 BASE = {A: 0x10000, B: 0x24000, C: 0x31000}
@@ -117,14 +117,14 @@ def test_the_least_recently_updated_entry_of_a_cta_makes_room(bench):
         issue(bench, A, 0, pc=pc)
     issue(bench, A, 0, pc=1)  # again: updated last
     issue(bench, A, 0, pc=5)
-    assert sorted(bench.own.per_cta[A]["key"]) == [INSTRUCTION_BYTES * pc for pc in (1, 3, 4, 5)]
+    assert sorted(bench.own.per_cta[A]["key"]) == [PC_STEP * pc for pc in (1, 3, 4, 5)]
     assert not bench.own.per_cta[B]["updated"].any()
 
 
 def test_the_oldest_stride_makes_room_for_a_fifth(bench):
     for pc in range(1, 6):
         issue(bench, A, 0, pc=pc), issue(bench, A, 1, pc=pc)
-    assert sorted(bench.own.dist["key"]) == [INSTRUCTION_BYTES * pc for pc in (2, 3, 4, 5)]
+    assert sorted(bench.own.dist["key"]) == [PC_STEP * pc for pc in (2, 3, 4, 5)]
     assert issue(bench, B, 0, pc=1) == []
     assert issue(bench, B, 0, pc=5) == expected((B, 1), (B, 2))
 

@@ -22,7 +22,7 @@ def rows_of(run, kernel, word):
 
 
 def launched():
-    gpu = sl.Gpu("h200", set={"core.cores": 1})
+    gpu = sl.Gpu("h200", isa="ptx", set={"core.cores": 1})
     kernel = gpu.compile(SOURCE)["mixed"]
     x, y = gpu.array(np.arange(32, dtype="i4")), gpu.zeros(64, "i4")
     return kernel, kernel(3, 32, [x, y])

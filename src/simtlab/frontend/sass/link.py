@@ -1,9 +1,11 @@
 """PTX to a cubin by nvJitLink, the linker that NVIDIA publishes as a Python package. It needs no GPU."""
 
-import ctypes
 import functools
 import hashlib
-from collections.abc import Callable
+import signal
+import subprocess
+import sys
+from pathlib import Path
 
 from simtlab.errors import CompileError
 from simtlab.storage import cache_directory, keep, nvidia_files
@@ -12,28 +14,17 @@ MISSING = (
     "PTX as machine code needs the package nvidia-nvjitlink, which exists for Linux (pip install nvidia-nvjitlink). "
     "CUDA C++ as machine code, and PTX as PTX, work without it."
 )
-SUCCESS, PTX_INPUT = 0, 2
+CHILD = Path(__file__).with_name("link_child.py")
 OPTIONS = ("-lineinfo",)
 
 
 @functools.cache
-def nvjitlink() -> ctypes.CDLL:
-    for path in reversed(nvidia_files("*/lib/libnvJitLink.so.*")):
-        try:
-            return ctypes.CDLL(str(path))
-        except OSError:
-            continue
-    raise CompileError(MISSING)
-
-
-def function(name: str) -> Callable[..., int]:
-    """A function of the library; its names carry the version of the interface."""
-    library = nvjitlink()
-    names = [f"__nvJitLink{name}_{major}_{minor}" for major in (13, 12) for minor in range(12, -1, -1)]
-    found = next((getattr(library, one) for one in (f"nvJitLink{name}", *names) if hasattr(library, one)), None)
-    if found is None:
-        raise CompileError(f"this nvJitLink has no function nvJitLink{name}")
-    return found
+def nvjitlink() -> Path:
+    """The library: the newest of the Python packages'."""
+    found = nvidia_files("*/lib/libnvJitLink.so.*")
+    if not found:
+        raise CompileError(MISSING)
+    return found[-1]
 
 
 def link(ptx: str, architecture: str, name: str = "kernel.ptx") -> bytes:
@@ -50,33 +41,11 @@ def link(ptx: str, architecture: str, name: str = "kernel.ptx") -> bytes:
 
 
 def linked(ptx: str, architecture: str, name: str) -> bytes:
-    handle, size = ctypes.c_void_p(), ctypes.c_size_t()
-    options = [f"-arch={architecture}", *OPTIONS]
-    given = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
-    if function("Create")(ctypes.byref(handle), len(options), given) != SUCCESS:
-        raise CompileError(f"nvJitLink does not know the architecture {architecture}")
-    try:
-        text = ptx.encode()
-        added = function("AddData")(handle, PTX_INPUT, text, ctypes.c_size_t(len(text)), name.encode())
-        if added != SUCCESS or function("Complete")(handle) != SUCCESS:
-            raise CompileError(f"{name} for {architecture}: {error_log(handle) or 'nvJitLink refuses it'}")
-        check(function("GetLinkedCubinSize")(handle, ctypes.byref(size)))
-        buffer = ctypes.create_string_buffer(size.value)
-        check(function("GetLinkedCubin")(handle, buffer))
-        return buffer.raw
-    finally:
-        function("Destroy")(ctypes.byref(handle))
-
-
-def check(status: int) -> None:
-    if status != SUCCESS:
-        raise CompileError(f"nvJitLink: error {status}")
-
-
-def error_log(handle: ctypes.c_void_p) -> str:
-    size = ctypes.c_size_t()
-    if function("GetErrorLogSize")(handle, ctypes.byref(size)) != SUCCESS or not size.value:
-        return ""
-    buffer = ctypes.create_string_buffer(size.value)
-    function("GetErrorLog")(handle, buffer)
-    return buffer.value.decode("utf-8", "replace").strip()
+    """The same, not kept. The linker has a process of its own: it aborts where something goes wrong inside it."""
+    command = [sys.executable, "-I", "-S", str(CHILD), str(nvjitlink()), name, f"-arch={architecture}", *OPTIONS]
+    done = subprocess.run(command, input=ptx.encode(), capture_output=True)
+    if done.returncode < 0:
+        raise CompileError(f"{name} for {architecture}: nvJitLink broke down ({signal.Signals(-done.returncode).name})")
+    if done.returncode != 0:
+        raise CompileError(f"{name} for {architecture}: {done.stderr.decode('utf-8', 'replace').strip()}")
+    return done.stdout
