@@ -114,6 +114,8 @@ def structure_changed(node: Any, chance: random.Random) -> None:
     """A value somewhere in a tree becomes another, or goes."""
     while True:
         keys = list(node) if isinstance(node, dict) else list(range(len(node)))
+        if not keys:  # an earlier change took all there was
+            return
         key = chance.choice(keys)
         if isinstance(node[key], dict | list) and node[key] and chance.random() < 0.7:
             node = node[key]

@@ -29,7 +29,7 @@ def families():
     return grouped
 
 
-@pytest.mark.parametrize("opcode", families())
+@pytest.mark.parametrize("opcode", [pytest.param(one, marks=pytest.mark.slow) if one == "cvt" else one for one in families()])
 def test_special_operands_give_the_hardware_bits(opcode):
     for spelling, sources in families()[opcode]:
         columns = [data()[f"in/{','.join(sources)}/{k}"] for k in range(len(sources))]

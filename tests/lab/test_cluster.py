@@ -142,6 +142,7 @@ def test_a_worker_with_another_simtlab_is_refused_before_anything_runs(cluster, 
     assert "install the same version there" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_is_not_there_or_goes_away_is_told(cluster, study, store):
     done = simtlab("sweep", study(1), "--store", store, "--dask", "tcp://127.0.0.1:9")
     assert done.returncode == 2
@@ -155,6 +156,7 @@ def test_a_scheduler_that_is_not_there_or_goes_away_is_told(cluster, study, stor
     assert "is gone; every result so far is stored" in err
 
 
+@pytest.mark.slow
 def test_a_cluster_without_workers_is_told_at_once_and_waited_for(cluster, study, store):
     running = start("sweep", study(1), "--store", store, "--dask", cluster.address)
     lines = [running.stderr.readline()]

@@ -169,7 +169,7 @@ def test_every_kind_of_chart_is_drawn_the_same_each_time(kind, tmp_path):
     assert first[1].startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("name", studies())
+@pytest.mark.parametrize("name", [pytest.param(one, marks=pytest.mark.slow) if one != "caps" else one for one in studies()])
 def test_no_text_of_a_figure_goes_beyond_its_edges(name):
     """Labels longer than their side are broken into lines; Figure 10's of CAPS was cut off."""
     from matplotlib import pyplot, rc_context

@@ -122,3 +122,17 @@ def test_what_a_kernel_does_not_have_is_named(monkeypatch, operand):
 def test_numbers_that_no_word_has_are_no_operands(text):
     with pytest.raises(BadOperand):
         parse_operand(text)
+
+
+@pytest.mark.parametrize("isa", ["ptx", "sm_75", "sm_90", "sm_120"])
+def test_a_conversion_of_a_64_bit_number_has_its_upper_half_in_the_instruction(isa):
+    """I2F.F64.U64 R2, 0x80000000 is of 2**63."""
+    source = '''extern "C" __global__ void k(unsigned long long *o) {
+        o[0] = __double2uint_rn(__ull2double_rn(0x8000000000000000ull));
+        o[1] = __double_as_longlong(__ll2double_rn((long long)0xC000000000000000ull));
+        o[2] = __float_as_uint(__ull2float_rn(0x7000000000000000ull)); }'''
+    gpu = sl.Gpu(isa=isa)
+    out = gpu.zeros(3, "u8")
+    gpu.compile(source)["k"](1, 1, [out])
+    expected = [0xFFFFFFFF, int(np.float64(-(2.0**62)).view("u8")), int(np.float32(7 * 2.0**60).view("u4"))]
+    assert [int(value) for value in out] == expected

@@ -1,5 +1,7 @@
 """Lowering of conversions: F2F, F2FP, F2I, F2IP, FRND, I2F, I2FP, I2I, I2IP. Each is a cvt of PTX, its types named apart."""
 
+from dataclasses import replace
+
 from simtlab.frontend.sass import text as sass
 from simtlab.isa.lanes import bits_of
 from simtlab.program.sass.floating import DIRECTIONS, compute, direction, tail
@@ -51,6 +53,8 @@ def float_to_packed_integer(g: Given) -> None:
 def integer_to_float(g: Given) -> None:
     g.only(*DIRECTIONS, *INTEGERS, *FLOATS)
     target, source = one_type(g, FLOATS, "f32"), one_type(g, INTEGERS, "s32")
+    if bits_of(source) == 64 and isinstance(number := g.left[-1], sass.Number):
+        g.left[-1] = replace(number, value=number.value << 32)  # of 64 bits an immediate is the upper half, as of a double
     compute(g, f"cvt.{direction(g)}.{target}.{source}", f"{target} = {source}")
 
 
