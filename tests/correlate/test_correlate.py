@@ -14,7 +14,7 @@ from simtlab.cli.answer import BAD_INPUT
 from simtlab.correlate.cases import cases, is_held_out
 from simtlab.correlate.compare import Compared, Measured, beside, case_name, compare, groups, read_measured, summary
 from simtlab.correlate.kit import write_kit
-from simtlab.correlate.launches import Look, choose
+from simtlab.correlate.launches import SelectedLaunches, choose
 from simtlab.correlate.page import page
 from simtlab.lab.machines import choose as choose_machine
 from tests.cli.conftest import invoke, refused
@@ -58,9 +58,9 @@ def test_of_each_kernel_the_launch_that_executes_most_is_chosen():
 def test_only_chosen_launches_are_timed_and_each_from_empty_caches():
     gpu = sl.Gpu("caps-gtx480", isa="sm_90")
     chosen = choose(case("BFS.small"), "sm_90")
-    runs = Look(chosen, gpu).run()
+    runs = SelectedLaunches(chosen, gpu).run()
     alone = sl.Gpu("caps-gtx480", isa="sm_90")
-    again = Look(chosen[1:], alone).run()
+    again = SelectedLaunches(chosen[1:], alone).run()
     assert runs[chosen[1].name].cycles == pytest.approx(again[chosen[1].name].cycles, rel=0.005)  # its code lies elsewhere
 
 
@@ -83,6 +83,36 @@ def test_a_kit_has_what_its_launches_need(tmp_path):
     assert [one["variable"] for one in launches["constant_uniform"]["memory"]].count("table") == 1
     done = subprocess.run([sys.executable, tmp_path / "measure.py", "--help"], capture_output=True, text=True)
     assert "Measure the kernels" in done.stdout
+
+
+FAKE = """#!/bin/sh
+case "$1" in --version) echo NVIDIA; echo Version 1.2; exit;; esac
+echo ==PROF==
+echo '"ID","Kernel Name","sm__cycles_elapsed.max","smsp__inst_executed.sum"'
+echo '"","","cycle","inst"'
+echo '"0","empty","2,693","8"'
+"""
+
+
+def measured_with(folder, ncu, path):
+    command = [sys.executable, folder / "measure.py", "--ncu", ncu, "-o", folder / "measured.json"]
+    return subprocess.run(command, capture_output=True, text=True, env={"PATH": str(path)})
+
+
+def test_the_script_of_a_kit_reads_what_ncu_prints(tmp_path):
+    write_kit(tmp_path, [case("empty.2112")], "sm_90")
+    for name, text in (("ncu", FAKE), ("nvidia-smi", "#!/bin/sh\necho A GPU, 580\n")):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    done = measured_with(tmp_path, tmp_path / "ncu", f"{tmp_path}:/usr/bin:/bin")
+    assert done.returncode == 0, done.stderr
+    found = read_measured(str(tmp_path / "measured.json"))
+    assert (found.gpu, found.isa) == ("A GPU, 580", "sm_90")
+    assert found.date
+    assert found.kernels == {"empty.2112": {"cycles": 2693, "instructions": 8}}
+    (tmp_path / "ncu").write_text(FAKE.replace("echo '\"0", "# '\"0"))
+    assert "ncu measured 0 launches of 1" in measured_with(tmp_path, tmp_path / "ncu", tmp_path).stderr
+    assert "nowhere cannot be run: No such file" in measured_with(tmp_path, "nowhere", tmp_path).stderr
 
 
 def test_a_machine_is_put_beside_a_gpu():

@@ -126,12 +126,12 @@ def time_case(name: str, machine: MachineChoice, measured: Measured) -> list[Com
     """The chosen launches of a case, each timed from empty caches; those before them run functionally."""
     from time import perf_counter
 
-    from simtlab.correlate.launches import Look, choose
+    from simtlab.correlate.launches import SelectedLaunches, choose
 
     (case,) = (one for one in cases([name]) if one.name == name)
     gpu = machine.build(Host(threads=1))
     begin = perf_counter()
-    runs = Look(choose(case, gpu.isa), gpu).run()
+    runs = SelectedLaunches(choose(case, gpu.isa), gpu).run()
     seconds = perf_counter() - begin
     dram = gpu.machine.config.dram  # type: ignore[union-attr]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from simtlab import __version__
 from simtlab.correlate.cases import Case
-from simtlab.correlate.launches import Chosen, Look, choose
+from simtlab.correlate.launches import Chosen, SelectedLaunches, choose
 from simtlab.errors import SimtlabError
 from simtlab.host.gpu import Gpu
 from simtlab.host.launch import Starting
@@ -31,7 +31,7 @@ def write_kit(folder: Path, cases: Iterable[Case], isa: str, tell: Callable[[str
             chosen = choose(case, isa)
             if not chosen:
                 raise SimtlabError(f"{case.name} launches nothing")
-            look = Look(chosen, Gpu(isa=isa))
+            look = SelectedLaunches(chosen, Gpu(isa=isa))
             look.before = partial(put_down, archive, look, listed)
             look.run()
             tell(", ".join(one.name for one in chosen))
@@ -40,7 +40,9 @@ def write_kit(folder: Path, cases: Iterable[Case], isa: str, tell: Callable[[str
     return len(listed)
 
 
-def put_down(archive: zipfile.ZipFile, look: Look, listed: list[dict[str, Any]], chosen: Chosen, launch: Starting) -> None:
+def put_down(
+    archive: zipfile.ZipFile, look: SelectedLaunches, listed: list[dict[str, Any]], chosen: Chosen, launch: Starting
+) -> None:
     """Put a launch's machine code and the GPU's memory into the archive, each content once, and list what the script is to do."""
     module, gpu = look.module_of(launch), look.gpu
     assert module.cubin is not None

@@ -45,7 +45,7 @@ def choose(case: Case, isa: str) -> list[Chosen]:
 
 
 @dataclass
-class Look:
+class SelectedLaunches:
     """Runs a case and is told of the chosen launches when all before them have run."""
 
     chosen: list[Chosen]

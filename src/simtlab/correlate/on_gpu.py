@@ -13,6 +13,7 @@ import json
 import subprocess
 import sys
 import zipfile
+from datetime import date
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -166,51 +167,42 @@ def launch_all(only):
 
 
 def measure(output, ncu, only):
+    """Launch them under ncu, and write what it found."""
     with zipfile.ZipFile(HERE / "kernels.zip") as archive:
         kit = json.loads(archive.read("kernels.json"))
-    command = [
-        ncu,
-        "--profile-from-start",
-        "off",
-        "--clock-control",
-        "none",
-        "--cache-control",
-        "all",
-        "--csv",
-        "--page",
-        "raw",
-        "--print-units",
-        "base",
-        "--metrics",
-        ",".join(METRICS.values()),
-        sys.executable,
-        str(HERE / "measure.py"),
-        "--launch",
-        *only,
-    ]
-    done = subprocess.run(command, capture_output=True, text=True)
-    lines = done.stdout.splitlines()
-    first = next((k for k, line in enumerate(lines) if line.startswith('"ID"')), None)
-    if done.returncode or first is None:
-        raise SystemExit(f"{done.stdout[-2000:]}\n{done.stderr[-2000:]}\nncu ended with status {done.returncode}")
-    rows = list(csv.DictReader(lines[first:]))[1:]  # a row of units comes first
     names = [one["name"] for one in kit["launches"] if not only or one["name"] in only]
+    rows = profiled(ncu, only)
     if len(rows) != len(names):
         raise SystemExit(f"ncu measured {len(rows)} launches of {len(names)}")
     kernels = {}
     for name, row in zip(names, rows, strict=True):
         found = {key: number(row.get(metric, "")) for key, metric in METRICS.items()}
         kernels[name] = {key: value for key, value in found.items() if value is not None}
-    gpu = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"], capture_output=True, text=True)
-    told = {
-        "gpu": gpu.stdout.strip(),
-        "isa": kit["isa"],
-        "simtlab": kit["simtlab"],
-        "ncu": subprocess.run([ncu, "--version"], capture_output=True, text=True).stdout.strip().splitlines()[-1],
-        "kernels": kernels,
-    }
+    gpu = said(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]).stdout.strip()
+    version = said([ncu, "--version"]).stdout.strip().rpartition("\n")[2]
+    told = {"gpu": gpu, "isa": kit["isa"], "simtlab": kit["simtlab"], "ncu": version, "date": f"{date.today()}", "kernels": kernels}
     Path(output).write_text(json.dumps(told, indent=1) + "\n")
     print(f"wrote {output}: {len(kernels)} launches")
+
+
+def profiled(ncu, only):
+    """A row of ncu's table for each launch, in their order."""
+    options = ["--profile-from-start", "off", "--clock-control", "none", "--cache-control", "all", "--csv", "--page", "raw", "--print-units", "base"]
+    program = [sys.executable, str(HERE / "measure.py"), "--launch", *only]
+    done = said([ncu, *options, "--metrics", ",".join(METRICS.values()), *program])
+    lines = done.stdout.splitlines()
+    first = next((k for k, line in enumerate(lines) if line.startswith('"ID"')), None)
+    if done.returncode or first is None:
+        raise SystemExit(f"{done.stdout[-2000:]}\n{done.stderr[-2000:]}\nncu ended with status {done.returncode}")
+    return list(csv.DictReader(lines[first:]))[1:]  # a row of units comes first
+
+
+def said(command):
+    """What a command came to."""
+    try:
+        return subprocess.run(command, capture_output=True, text=True)
+    except OSError as problem:
+        raise SystemExit(f"{command[0]} cannot be run: {problem.strerror}") from None
 
 
 def number(text):
