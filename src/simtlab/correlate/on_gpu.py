@@ -187,9 +187,10 @@ def measure(output, ncu, only):
 
 def profiled(ncu, only):
     """A row of ncu's table for each launch, in their order."""
-    options = ["--profile-from-start", "off", "--clock-control", "none", "--cache-control", "all", "--csv", "--page", "raw", "--print-units", "base"]
+    options = ["--profile-from-start", "off", "--clock-control", "none", "--cache-control", "all", "--csv", "--page", "raw"]
+    options += ["--print-units", "base", "--metrics", ",".join(METRICS.values())]
     program = [sys.executable, str(HERE / "measure.py"), "--launch", *only]
-    done = said([ncu, *options, "--metrics", ",".join(METRICS.values()), *program])
+    done = said([ncu, *options, *program])
     lines = done.stdout.splitlines()
     first = next((k for k, line in enumerate(lines) if line.startswith('"ID"')), None)
     if done.returncode or first is None:
