@@ -1,7 +1,52 @@
 """What all tests share."""
 
+import fcntl
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any
+
+from numba.core.compiler_lock import global_compiler_lock
+
+from simtlab.dispatcher import Dispatcher
+from simtlab.storage import cache_directory
 
 # A shell starts what it runs in the background with Ctrl-C ignored, and whoever that starts ignores it too. Tests of Ctrl-C must
 # not depend on how they were started.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+_FOLDER = cache_directory()  # now: some tests move it
+_depth = 0
+
+
+@contextmanager
+def _alone_among_processes() -> Iterator[None]:
+    """One process of the tests compiles at a time: on an empty cache all need the machine at once, which takes a minute. Who waits
+    finds it on disk."""
+    global _depth
+    with global_compiler_lock:
+        if _depth:
+            yield
+            return
+        _FOLDER.mkdir(parents=True, exist_ok=True)
+        with open(_FOLDER / "compiling", "w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            _depth += 1
+            try:
+                yield
+            finally:
+                _depth -= 1
+
+
+def _in_turn(compile: Any) -> Any:
+    @wraps(compile)
+    def compile_in_turn(dispatcher: Any, signature: Any) -> Any:
+        with _alone_among_processes():
+            return compile(dispatcher, signature)
+
+    return compile_in_turn
+
+
+_dispatcher: Any = Dispatcher
+_dispatcher.compile = _in_turn(Dispatcher.compile)

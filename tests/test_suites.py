@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from simtlab.runtime.nvcc import compile_program
 from tests.runtime.conftest import needs_nvcc
 
 ROOT = Path(__file__).parents[1]
@@ -54,21 +55,30 @@ def test_the_page_is_made_of_what_was_found():
     assert page.PAGE.read_text() == page.page_of(CATALOGUE, {name: results.read(name) for name in CATALOGUE})
 
 
+@pytest.fixture(scope="session")
+def ready_made(tmp_path_factory):
+    """The program compiled, for entries that are about something else."""
+    folder = tmp_path_factory.mktemp("ready-made")
+    (folder / "app.cu").write_text(PROGRAM)
+    assert compile_program([str(folder / "app.cu"), "-o", str(folder / "app")]) == 0
+    return folder / "app"
+
+
 @needs_nvcc
 @pytest.mark.parametrize(
     ("change", "built", "passed", "said"),
     [
-        ({}, True, True, ""),
+        ({"build": "$NVCC app.cu -o app"}, True, True, ""),
         ({"check": "the sum is 529$"}, True, False, "the sum is 528"),
         ({"refuse": "sum"}, True, False, "the sum is 528"),
         ({"verify": "echo no; false"}, True, False, "no"),
         ({"build": "$NVCC nothing.cu -o app"}, False, False, "nothing.cu"),
     ],
 )
-def test_an_application_is_built_run_and_checked(change, built, passed, said, tmp_path, monkeypatch):
+def test_an_application_is_built_run_and_checked(change, built, passed, said, tmp_path, monkeypatch, ready_made):
     (tmp_path / "app.cu").write_text(PROGRAM)
     monkeypatch.setattr(run, "WORK", tmp_path / "work")
-    entry = {"build": "$NVCC app.cu -o app", "run": "./app", "check": "the sum is 528$", **change}
+    entry = {"build": f"cp '{ready_made}' app", "run": "./app", "check": "the sum is 528$", **change}
     found = run.try_out(run.Application("app", "none", **entry), tmp_path, {}, False)
     assert (found.built, found.passed) == (built, passed)
     assert said in found.said

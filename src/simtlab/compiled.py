@@ -61,13 +61,12 @@ def compiled(function: Callable) -> Callable:
     if UNCOMPILED:
         return function
     functional = function.__module__.startswith(("simtlab.execute", "simtlab.host"))
-    with cache_in(_directory(FUNCTIONAL_SOURCES if functional else MACHINE_SOURCES)):
-        # The machine allocates nothing: without reference counts, passing an array on costs no atomic operation.
-        counts = not function.__module__.startswith("simtlab.machine")
-        options = {"nopython": True, "nogil": True, "error_model": "numpy", "boundscheck": None, "_nrt": counts}
-        made = Dispatcher(function, targetoptions=options)
-        made.enable_caching()
-        return made
+    # The machine allocates nothing: without reference counts, passing an array on costs no atomic operation.
+    counts = not function.__module__.startswith("simtlab.machine")
+    options = {"nopython": True, "nogil": True, "error_model": "numpy", "boundscheck": None, "_nrt": counts}
+    made = Dispatcher(function, targetoptions=options)
+    made.keep_in = _directory(FUNCTIONAL_SOURCES if functional else MACHINE_SOURCES)
+    return made
 
 
 _OPERATION = ir.FunctionType(

@@ -132,6 +132,7 @@ class Dispatcher(CPUDispatcher):
     """
 
     _compiler: Any
+    keep_in = ""  # the folder for what Python calls
 
     def __init__(self, *args: Any, **options: Any):
         super().__init__(*args, **options)
@@ -140,7 +141,18 @@ class Dispatcher(CPUDispatcher):
 
     def compile(self, sig: Any) -> Any:
         with global_compiler_lock, _plain_indices(), _as_a_whole(), _line:
+            self._open_cache()
             return super().compile(sig)
+
+    def _open_cache(self) -> None:
+        """At first need: Numba tries out whether it can write there, and of 500 functions Python calls a few."""
+        if self.keep_in:
+            kept, _settings.CACHE_DIR = _settings.CACHE_DIR, self.keep_in
+            try:
+                self.enable_caching()
+            finally:
+                _settings.CACHE_DIR = kept
+            self.keep_in = ""
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Numba asks this when it meets a call of the function in another one."""

@@ -61,7 +61,7 @@ def test_only_chosen_launches_are_timed_and_each_from_empty_caches():
     runs = SelectedLaunches(chosen, gpu).run()
     alone = sl.Gpu("caps-gtx480", isa="sm_90")
     again = SelectedLaunches(chosen[1:], alone).run()
-    assert runs[chosen[1].name].cycles == pytest.approx(again[chosen[1].name].cycles, rel=0.005)  # its code lies elsewhere
+    assert runs[chosen[1].name].cycles == pytest.approx(again[chosen[1].name].cycles, rel=0.02)  # its code lies elsewhere
 
 
 def test_a_kit_has_what_its_launches_need(tmp_path):

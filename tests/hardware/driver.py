@@ -6,7 +6,7 @@ Kernels that fault or never end take their process with them, so `in_processes` 
 import ctypes
 import multiprocessing
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,21 +47,32 @@ class Device:
         self.call("cuModuleLoadData", ctypes.byref(module), cubin)
         return module
 
-    def run(self, module: ctypes.c_void_p, kernel: str, grid: int, block: int, arrays: list[np.ndarray]) -> None:
-        """Launch on copies of the arrays, wait, and copy what the kernel left back into them."""
-        function, places = ctypes.c_void_p(), []
+    def put(self, array: np.ndarray) -> np.uint64:
+        """A copy of an array in the GPU's memory: where it lies."""
+        place = ctypes.c_uint64()
+        self.call("cuMemAlloc_v2", ctypes.byref(place), ctypes.c_size_t(array.nbytes))
+        self.call("cuMemcpyHtoD_v2", place, ctypes.c_void_p(array.ctypes.data), ctypes.c_size_t(array.nbytes))
+        return np.uint64(place.value)
+
+    def get(self, place: np.uint64, array: np.ndarray) -> None:
+        """Copy what lies there into an array."""
+        self.call("cuMemcpyDtoH_v2", ctypes.c_void_p(array.ctypes.data), ctypes.c_uint64(int(place)), ctypes.c_size_t(array.nbytes))
+
+    def launch(self, module: ctypes.c_void_p, kernel: str, grid: int, block: int, arguments: Sequence[np.generic]) -> None:
+        """Launch and wait. An argument is a number of its parameter's type, or what `put` gave."""
+        function, values = ctypes.c_void_p(), [np.array(argument) for argument in arguments]
         self.call("cuModuleGetFunction", ctypes.byref(function), module, kernel.encode())
-        for array in arrays:
-            place = ctypes.c_uint64()
-            self.call("cuMemAlloc_v2", ctypes.byref(place), ctypes.c_size_t(array.nbytes))
-            self.call("cuMemcpyHtoD_v2", place, ctypes.c_void_p(array.ctypes.data), ctypes.c_size_t(array.nbytes))
-            places.append(place)
-        given = (ctypes.c_void_p * len(places))(*(ctypes.addressof(place) for place in places))
+        given = (ctypes.c_void_p * len(values))(*(value.ctypes.data for value in values))
         self.call("cuLaunchKernel", function, grid, 1, 1, block, 1, 1, 0, None, given, None)
         self.call("cuCtxSynchronize")
+
+    def run(self, module: ctypes.c_void_p, kernel: str, grid: int, block: int, arrays: list[np.ndarray]) -> None:
+        """Launch on copies of the arrays, wait, and copy what the kernel left back into them."""
+        places = [self.put(array) for array in arrays]
+        self.launch(module, kernel, grid, block, places)
         for array, place in zip(arrays, places, strict=True):
-            self.call("cuMemcpyDtoH_v2", ctypes.c_void_p(array.ctypes.data), place, ctypes.c_size_t(array.nbytes))
-            self.call("cuMemFree_v2", place)
+            self.get(place, array)
+            self.call("cuMemFree_v2", ctypes.c_uint64(int(place)))
 
 
 def in_processes(work: Callable[[Device, Any], Any], items: list[Any], workers: int = 8, patience_seconds: float = 6) -> list[Any]:

@@ -10,14 +10,19 @@ KINDS = {2: "h", 4: "w", 8: "d"}
 FULL = 0xFFFFFFFF
 
 
+def shape_of(spelling, columns, out):
+    """Which native function: an operand that is a plain int is an immediate."""
+    kinds = "".join("i" if isinstance(column, int) else KINDS[column.dtype.itemsize] for column in columns)
+    return Shape(spelling, KINDS[np.dtype(out).itemsize] + kinds)
+
+
 def run(spelling, columns, out, mask=FULL, before=0):
     """The results of a spelling on columns of bits; an operand that is a plain int is an immediate.
 
     `out` is the destination's dtype, and `before` what the destination holds in lanes the mask leaves out.
     """
     arrays = [column for column in columns if not isinstance(column, int)]
-    kinds = "".join("i" if isinstance(column, int) else KINDS[column.dtype.itemsize] for column in columns)
-    shape = Shape(spelling, KINDS[np.dtype(out).itemsize] + kinds)
+    shape = shape_of(spelling, columns, out)
     function = NATIVE(provide([shape])[shape])
     slots = [column if isinstance(column, int) else (k + 1) * SLOT_BYTES for k, column in enumerate(columns)]
     operands = np.array([0, *slots], np.int64)

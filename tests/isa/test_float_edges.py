@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.isa.native import run
+from simtlab.isa.build import provide
+from tests.isa.native import run, shape_of
 
 DATA = Path(__file__).parents[1] / "data" / "hardware" / "float_edges.npz"
 
@@ -31,9 +32,11 @@ def families():
 
 @pytest.mark.parametrize("opcode", [pytest.param(one, marks=pytest.mark.slow) if one == "cvt" else one for one in families()])
 def test_special_operands_give_the_hardware_bits(opcode):
+    cases = []
     for spelling, sources in families()[opcode]:
-        columns = [data()[f"in/{','.join(sources)}/{k}"] for k in range(len(sources))]
-        expected = data()[f"out/{spelling}"]
+        cases.append((spelling, [data()[f"in/{','.join(sources)}/{k}"] for k in range(len(sources))], data()[f"out/{spelling}"]))
+    provide(shape_of(spelling, columns, expected.dtype) for spelling, columns, expected in cases)  # compiled together
+    for spelling, columns, expected in cases:
         got = run(spelling, columns, expected.dtype)
         wrong = np.flatnonzero(got != expected)
         first = [[hex(c[k]) for c in (*columns, expected, got)] for k in wrong[:3]]

@@ -78,7 +78,7 @@ def test_a_killed_worker_costs_a_retry_and_changes_no_result(sweep, store, tmp_p
     summary = run(long, store, pool, killer)
     assert (summary.done, summary.retries, summary.failures) == (3, 2, [])
     assert all("SIGKILL" in reason for reason in killer.reasons)
-    run(long, tmp_path / "undisturbed.sqlite", Pool(2))
+    run(long, tmp_path / "undisturbed.sqlite", Pool(1))
     assert everything(store) == everything(tmp_path / "undisturbed.sqlite")
 
 
@@ -247,7 +247,7 @@ def test_two_sweeps_on_one_store_both_finish(study, store, tmp_path):
     running = [start("sweep", path, "--store", store, "--processes", 1) for _ in range(2)]
     answers = [process.communicate(timeout=600) for process in running]
     assert [process.returncode for process in running] == [0, 0], answers
-    assert simtlab("sweep", path, "--store", tmp_path / "alone.sqlite").returncode == 0
+    assert simtlab("sweep", path, "--store", tmp_path / "alone.sqlite", "--processes", 1).returncode == 0
     assert everything(store) == everything(tmp_path / "alone.sqlite")
 
 
@@ -260,7 +260,7 @@ def test_a_sweep_killed_at_random_moments_and_resumed_ends_with_the_same_store(s
         running.kill()
         running.communicate()
     assert simtlab("sweep", path, "--store", store).returncode == 0
-    assert simtlab("sweep", path, "--store", tmp_path / "undisturbed.sqlite").returncode == 0
+    assert simtlab("sweep", path, "--store", tmp_path / "undisturbed.sqlite", "--processes", 1).returncode == 0
     assert everything(store) == everything(tmp_path / "undisturbed.sqlite")
     assert len(results(store)) == 4 * times
 

@@ -37,7 +37,7 @@ class Channel:
         number, self.used = self.used, self.used + 1
         request = self.requests.entry[number]
         request.bank, request.row, request.kind = bank, row, kind
-        request.bytes = n_bytes or self.timing["access_bytes"]
+        request.bytes = request.dram_bytes = n_bytes or self.timing["access_bytes"]
         return number
 
     def read(self, cycle, bank=0, row=0, **more):

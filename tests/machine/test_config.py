@@ -166,7 +166,7 @@ def test_an_operation_runs_on_sp_where_the_core_has_none_of_its_units():
     assert (units.tensor.unit, units.tensor_units, units.executed_on("tensor")) == ("tensor", 0, "sp")
     assert units.executed_on("dp_mad") == "sfu"
     assert load("v100").units.executed_on("int_add") == "int"
-    assert [units.number_of(unit) for unit in PHYSICAL_UNITS] == [2, 0, 0, 1, 0]
+    assert [units.number_of(unit) for unit in PHYSICAL_UNITS] == [2, 0, 0, 1, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,10 @@ def test_a_file_builds_on_another_beside_it_and_may_be_named(tmp_path):
             {"shared_memory.splits": [[1]]},
             "shared_memory.splits = [[1]] is impossible: allowed is a list of [L1 bytes, shared bytes] pairs",
         ),
-        ({"units.sfu.unit": "alu"}, 'units.sfu.unit = "alu" is impossible: allowed is one of sp, int, dp, sfu, tensor'),
+        (
+            {"units.sfu.unit": "alu"},
+            'units.sfu.unit = "alu" is impossible: allowed is one of sp, int, dp, sfu, tensor, heavy, ldst',
+        ),
     ],
 )
 def test_an_impossible_value_is_named_with_what_is_allowed(changes, words):
@@ -303,7 +306,7 @@ def test_an_unknown_key_is_named_with_the_nearest_known(changes, words):
             "l2.bytes = 16777216",
             "it makes 131072 lines of l2.line_bytes (128), and there may be 16384",
         ),
-        ({"l1d.mshr_merges": 100}, "l1d.mshr_merges = 100", "times l1d.mshr_entries (64) it may be at most 2048"),
+        ({"l1d.mshr_merges": 100}, "l1d.mshr_merges = 100", "times l1d.mshr_entries (64) it may be at most 6144"),
         ({"units.sp_units": 16}, "units.sp_units = 16", "at most 4 in each of core.sub_cores (1)"),
         (
             {"network.flit_bytes": 8, "l1d.line_bytes": 256, "l1d.sector_bytes": 256, "l1d.bytes": 16384, "l1d.index": "linear"}

@@ -39,7 +39,10 @@ EACH = pytest.mark.parametrize(("name", "published"), GPUS.items())
 def lanes(machine: MachineConfig, operation: str) -> float:
     """How many lanes a core needs to start so many warps of an operation."""
     units = machine.units
-    return units.number_of(units.executed_on(operation)) * machine.core.warp_size / getattr(units, operation).initiation_cycles
+    pipes = units.number_of(units.executed_on(operation))
+    if units.executed_on(operation) == "sp":
+        pipes += units.heavy_units
+    return pipes * machine.core.warp_size / getattr(units, operation).initiation_cycles
 
 
 @EACH

@@ -7,7 +7,7 @@ import pytest
 
 import simtlab as sl
 from simtlab.machine.core.cta_slots import pause_beyond_limit
-from simtlab.machine.core.state import Activity
+from simtlab.machine.core.kinds import Activity
 from simtlab.policies.cta_throttle import dyncta
 from simtlab.policies.load import available
 from tests.timing.machines import gpu

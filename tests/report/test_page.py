@@ -11,7 +11,7 @@ import pytest
 import simtlab as sl
 from simtlab.errors import LaunchError
 from simtlab.machine.config.load import load
-from simtlab.machine.core.state import Stall
+from simtlab.machine.core.kinds import Stall
 from simtlab.machine.occupancy import occupancy
 from simtlab.report.compare import change, matched, unmatched
 from simtlab.report.markup import THIN, byte_count, element, grouped, percent, scaled

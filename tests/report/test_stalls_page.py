@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from simtlab.machine.core import stall
-from simtlab.machine.core.state import Stall
+from simtlab.machine.core.kinds import Stall
 from simtlab.machine.counters import COUNTERS
 from simtlab.report import advice
 from simtlab.report.counter_table import BEGIN, END, counter_table

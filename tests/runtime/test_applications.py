@@ -1,5 +1,6 @@
 """Whole applications: those in tests/apps print what they print on an H200; what goes wrong ends clearly."""
 
+import fcntl
 import json
 import os
 import signal
@@ -14,6 +15,7 @@ import simtlab
 from simtlab.cli.applications import Wishes, execute, read_selection
 from simtlab.errors import SimtlabError
 from simtlab.lab.machines import Host, MachineChoice
+from simtlab.runtime.nvcc import compile_program
 from tests.runtime.conftest import APPS, needs_library, needs_nvcc
 
 RECORDED = Path(__file__).parent.parent / "data" / "apps"
@@ -27,17 +29,20 @@ def exec_command(*arguments: object, **more) -> subprocess.CompletedProcess:
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory):
-    """Compiles an application of tests/apps, once a session."""
-    folder, made = tmp_path_factory.mktemp("apps"), {}
+    """Compiles an application of tests/apps, once for all the processes of a session."""
+    folder = tmp_path_factory.getbasetemp()
+    folder = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "apps"
+    folder.mkdir(exist_ok=True)
 
     def build(name: str) -> Path:
-        if name not in made:
-            source = APPS / f"{name}.cu"
-            first = source.read_text().split("\n", 1)[0]
-            flags = first.removeprefix("// flags:").split() if first.startswith("// flags:") else []
-            subprocess.run([*SIMTLAB, "nvcc", "-O2", str(source), "-o", str(folder / name), *flags], check=True, timeout=300)
-            made[name] = folder / name
-        return made[name]
+        program, source = folder / name, APPS / f"{name}.cu"
+        with open(folder / f"{name}.lock", "w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            if not program.exists():
+                first = source.read_text().split("\n", 1)[0]
+                flags = first.removeprefix("// flags:").split() if first.startswith("// flags:") else []
+                assert compile_program(["-O2", str(source), "-o", str(program), *flags]) == 0
+        return program
 
     return build
 

@@ -57,7 +57,7 @@ def test_every_scheduler_cycle_has_exactly_one_cause_and_memory_is_as_in_a_funct
     assert count == functional[2]
 
 
-@pytest.mark.parametrize("scheduler", ["lrr", "gto", "oldest", "two-level", "fetch-groups", "static-limit"])
+@pytest.mark.parametrize("scheduler", ["lrr", "gto", "oldest", "two-level", "fetch-groups", "static-limit", "cggty", "cgrr"])
 @pytest.mark.parametrize("detail", [1, 2, 3])
 def test_schedulers_and_detail_change_time_not_results(scheduler, detail, functional):
     run, y, count = launch(sl.Gpu("caps-gtx480", warp_scheduler=scheduler, set={"core.detail": detail}))

@@ -23,7 +23,7 @@ SECTORED = {"l1d.sector_bytes": 32, "l2.sector_bytes": 32}
 CLOSE = {"l2.latency_cycles": 0, "dram.latency_cycles": 0}
 SHARED_L1 = {"shared_memory.shares_l1": True, "l1d.bytes": 16384, "shared_memory.splits": ((16384, 49152), (49152, 16384))}
 MESH = {"network.kind": "mesh", "network.mesh_width": 4, "network.mesh_height": 3}
-
+CODE = {"core.isa": "sm_90", "issue.dependences": "control-bits", "register_file.reading": "ports"}
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,36 @@ OTHER = {
     "dram.queue_entries": to(1), "dram.return_queue_entries": to(1), "dram.latency_cycles": to(50), "dram.age_limit_cycles": to(1),
     "address_map.slice_interleave_bytes": to(128), "address_map.hash_banks": to(True), "address_map.hash_slices": to(True),
     "policies.warp_scheduler": to("gto"),
+    # What machine code has, or what came with it.
+    "core.barrier_cycles": to(40, CODE), "core.barrier_arrival_cycles": to(8, CODE | {"core.barrier_cycles": 1}),
+    "core.finish_cycles": to(100), "issue.dependences": to("control-bits", {"core.isa": "sm_90"}),
+    "register_file.reading": to("ports", {"core.isa": "sm_90"}), "register_file.release_cycles": to(20, CODE),
+    "units.heavy_units": to(2, {"issue.schedulers": 2}), "units.uniform_units": to(1, {"core.isa": "sm_90"}),
+    "l1d.load_cycles": to(8), "l1d.store_line_cycles": to(8), "l1d.queue_entries": to(1),
+    "l1i.line_cycles": to(16), "l1i.launch_lines": to(4),
+    "l1c.address_cycles": to(4, CODE), "l1c.second_bytes": to(4096, CODE),
+    "l1c.second_hit_latency_cycles": to(50, CODE | {"l1c.second_bytes": 4096}),
+    "network.coalescing_cores": to(2), "l2.fetch_bytes": to(64, SECTORED), "l2.write_line_cycles": to(8),
+    "l2.atomic_cycles": to(50), "l2.atomics_per_100_cycles": to(10),
 }  # fmt: skip
+# Keys for what the mixed kernel does not do: another value, for the kernel below.
+BY_LANES = {
+    "units.match_passes": to(8), "units.match_cycles": to(20), "units.redux_passes": to(8), "units.redux_cycles": to(20),
+    "shared_memory.atomic_cycles": to(20), "l1d.atomics_by_lane": to(True),
+    "l1d.hits_written_words": to(True, {"l1d.write_global": "write-through", "l1d.write_allocate": True, "l1d.sector_bytes": 32}),
+}  # fmt: skip
+LANES = r"""
+extern "C" __global__ void lanes(unsigned *count, volatile unsigned *out) {
+    __shared__ unsigned found[32];
+    unsigned i = threadIdx.x;
+    found[i] = 0;
+    unsigned before = atomicAdd(&found[__match_any_sync(~0u, i / 3) & 31], 1u);
+    atomicAdd(count + (i & 3), __reduce_add_sync(~0u, i));
+    if ((i & 7) < 5) {
+        out[i] = i + before;
+        out[i] += 1;
+    }
+}"""
 NO_OTHER = {
     "core.yield_after": "no lane here waits for another of its warp: tests/timing/test_ptx_barriers.py",
     "core.warp_size": "32 is the only value allowed",
@@ -110,6 +139,23 @@ def counted(changes: tuple, policies: tuple) -> dict[str, int]:
     return {"cycles": found.cycles, **found.counters}
 
 
+@cache
+def counted_of_lanes(changes: tuple) -> tuple[int, dict[str, int]]:
+    usual = SMALL | {"core.isa": "sm_90", "units.shuffle.unit": "ldst", "l1i.ideal": True}
+    device = sl.Gpu(load("caps-gtx480").replace(usual | dict(changes)), memory_bytes=1 << 20)
+    count = device.zeros(4, "u4")
+    run = device.compile(LANES)["lanes"](1, 32, [count, device.zeros(32, "u4")])
+    assert count.numpy().tolist() == 4 * [8 * 496]  # of eight lanes each, the sum of 0 to 31
+    return run.cycles, run.counters
+
+
+@pytest.mark.parametrize("key", BY_LANES)
+def test_another_value_is_another_machine_for_lanes_that_meet(key):
+    other = BY_LANES[key]
+    usual = tuple(other.beside.items())
+    assert counted_of_lanes((*usual, (key, other.value))) != counted_of_lanes(usual)
+
+
 @pytest.mark.parametrize("key", OTHER)
 def test_another_value_is_another_machine(key):
     other = OTHER[key]
@@ -124,7 +170,7 @@ def test_the_dispatch_policy_is_the_one_that_the_machine_names():
 
 def test_no_key_is_left_out():
     energy = {key for key in KEYS if key.startswith("energy.")}  # tests/timing/test_energy.py
-    assert set(KEYS) == {*OTHER, *NO_OTHER, *BY_OPERATION, *energy}
+    assert set(KEYS) == {*OTHER, *BY_LANES, *NO_OTHER, *BY_OPERATION, *energy}
 
 
 @pytest.mark.parametrize("operation", ONE_OF)

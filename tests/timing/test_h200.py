@@ -1,6 +1,7 @@
 """The h200 preset on an idle machine takes the cycles that an H200 takes for a step of one thread's dependent chain.
 
-`record_chains_on_gpu.py` measured them: chases over rings that are in the L1, in the L2 and nowhere, arithmetic.
+`record_chains_on_gpu.py` measured them: chases over rings that are in the L1, in the L2 and nowhere, arithmetic. Here it executes
+PTX; `test_h200_core.py` and `test_h200_memory.py` have its machine code, to which latencies are fitted.
 """
 
 import json
@@ -15,6 +16,8 @@ from tests.timing.test_latencies import CHASE, START, ring
 MEASURED = json.loads((Path(__file__).parents[1] / "data" / "hardware" / "h200_chains.json").read_text())
 LINES_A_KILOBYTE = 8
 LOOP = 0.12  # cycles a step that the measured loop's own instructions take, once in 64 steps
+COLLECTED = 1  # cycle that PTX takes longer: its operands are collected, those of machine code read on a schedule
+SPECIAL = ("ex2", "rsq")
 ONES = "mov.f32 %f1, 0f3F800000; mov.f32 %f2, %f1; mov.f32 %f3, %f1; mov.u32 %r1, 1; mov.u32 %r2, 1; mov.u32 %r3, 1;\n"
 WIDE_ONES = "mov.f64 %e1, 0d3FF0000000000000; mov.f64 %e2, %e1; mov.f64 %e3, %e1;\n"
 CHAINS = {
@@ -38,7 +41,7 @@ def test_a_chase_through_the_l1(device, kilobytes):
     pointers = ring(device, lines)
     chased(device, pointers, lines)
     few, many = (chased(device, pointers, lines + steps) for steps in (512, 1024))
-    assert (many - few) / 512 == pytest.approx(MEASURED[f"chase_{kilobytes}k"], abs=0.5)
+    assert (many - few) / 512 == pytest.approx(MEASURED[f"chase_{kilobytes}k"] + COLLECTED, abs=0.5)
 
 
 def test_a_chase_through_the_l2(device):
@@ -57,14 +60,16 @@ def test_a_chase_through_dram(device):
 
 def test_a_chase_through_shared_memory(device):
     own = "mov.u32 %r1, s; st.shared.u32 [%r1], %r1;\n"
-    assert step(device, "ld.shared.u32 %r1, [%r1];\n", before=own, threads=1) == pytest.approx(MEASURED["shared"], abs=0.5)
+    found = step(device, "ld.shared.u32 %r1, [%r1];\n", before=own, threads=1)
+    assert found == pytest.approx(MEASURED["shared"] + COLLECTED, abs=0.5)
 
 
 @pytest.mark.parametrize("name", CHAINS)
 def test_a_chain_of_arithmetic(device, name):
+    """The latencies of fixed pipes leave the operand collector out, that of the special function unit does not."""
     before = ".reg .f64 %e<4>;\n" + ONES + WIDE_ONES
     found = step(device, CHAINS[name] + "\n", before=before, threads=1)
-    assert found == pytest.approx(MEASURED[name] - LOOP, abs=0.2)
+    assert found == pytest.approx(MEASURED[name] - LOOP + (COLLECTED if name in SPECIAL else 0), abs=0.2)
 
 
 def chased(device, pointers, steps: int) -> int:

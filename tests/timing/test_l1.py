@@ -414,7 +414,8 @@ def test_every_counter_moves():
     """Some move in tests of their own above and in test_energy; no instruction uses a tensor unit yet."""
     changes = {"core.cores": 2, "l1d.mshr_entries": 8, "l1d.miss_queue_entries": 2, "l2.mshr_entries": 1}
     moved = {name for name, value in everything("caps-gtx480", changes).items() if value}
-    moved |= {name for name, value in everything("v100", {"core.cores": 2}).items() if value}
+    for preset in ("v100", "h200"):
+        moved |= {name for name, value in everything(preset, {"core.cores": 2}).items() if value}
     elsewhere = {"l2_write_backs", "dram_writes", "dram_write_accesses", "l1_fail_tag", "busy_tensor", "replays", "dual_issued"}
     elsewhere |= {"l1t_hits", "l1t_misses", "busy_tex"} | {name for name in NAMES if name.startswith(("prefetch", "lanes_"))}
     assert NAMES - moved <= elsewhere

@@ -6,9 +6,9 @@ import pytest
 from simtlab.machine.build import build
 from simtlab.machine.core.execution_units import dispatch, write_back
 from simtlab.machine.core.inflight import new_op
+from simtlab.machine.core.kinds import OpState, Unit
 from simtlab.machine.core.operand_collector import enter, free_collector, read_operands
 from simtlab.machine.core.scoreboard import reserve
-from simtlab.machine.core.state import OpState, Unit
 from simtlab.machine.core.timing import timing_table_t
 from tests.timing.machines import one_core
 

@@ -1,7 +1,7 @@
 """Timing never changes results: memory after a timed run is what it is after a functional one.
 
 Where the order of warps decides a result (who comes first at an atomic), a kernel has no one right answer;
-such kernels are left out. About 90 s in all, of which the 300 programs take 30; the slow tests
+such kernels are left out. About 70 s in all, of which the 100 programs take 10; the slow tests
 run all programs and all kernels everywhere.
 """
 
@@ -40,8 +40,9 @@ def check_programs(gpu: sl.Gpu, numbers: range) -> None:
         assert not len(wrong), describe(number, wrong, words[number], out.numpy())
 
 
-def test_all_300_programs_write_the_recorded_words():
-    check_programs(sl.Gpu(MACHINE), range(PROGRAMS))
+def test_100_programs_write_the_recorded_words():
+    """All 300 under every scheduler are below."""
+    check_programs(sl.Gpu(MACHINE), range(0, PROGRAMS, 3))
 
 
 @pytest.mark.parametrize("preset", OTHERS)

@@ -7,6 +7,7 @@ import pytest
 
 import simtlab as sl
 from simtlab.policies import hook, load
+from tests.timing import machine_code
 from tests.timing.machines import kernel, loop, one_core
 
 LOGGED = """
@@ -179,3 +180,57 @@ def test_a_static_limit_below_the_warps_of_a_cta_does_not_hang_at_a_barrier(tmp_
     (log,) = run_limited(tmp_path, 8, limit, BARRIER)
     picks = np.bincount([w for w in log["given"] if w >= 0], minlength=8)
     assert picks.min() == picks.max() == 2 * 16 + 1 + 3
+
+
+# Compiler-guided schedulers. Machine code, because nothing of PTX yields: 16 warps, four of each of four schedulers.
+
+YIELDING = "FADD R8, R9, R10 | stall=1\nFADD R11, R12, R13 | stall=1 yields\nFADD R14, R15, R16 | stall=3\n"
+
+
+def guided(folder: Path, policy: str, warps: int = 16) -> list[tuple[int, int, int, int]]:
+    """(the warp before, the set asked about, those whose last instruction yielded, the pick) of all schedulers' picks."""
+    text = (load.FOLDER / "warp_scheduler" / f"{policy}.py").read_text()
+    path = folder / f"{policy}.py"
+    path.write_text(text + LOGGED.replace("HELD", "core.yielded"))
+    changes = {"core.cores": 1, "l1i.ideal": True}
+    device = sl.Gpu("h200", set=changes, warp_scheduler=str(path), memory_bytes=1 << 24)
+    out = device.zeros((32 * warps, machine_code.STAMPS), "u4")
+    machine_code.written(device, 6 * YIELDING)(1, 32 * warps, [out, out])
+    found = []
+    for own in device.machine._own["warp_scheduler"][:4]:
+        n = int(own.count)
+        given, asked, held = own.given[:n].tolist(), [int(m) for m in own.asked[:n]], [int(m) for m in own.held[:n]]
+        found += zip(given, asked[1:], held[1:], given[1:], strict=False)
+    return found
+
+
+@pytest.mark.parametrize("policy", ["cggty", "cgrr"])
+def test_a_guided_scheduler_keeps_a_warp_that_has_not_yielded(tmp_path, policy):
+    kept = [pick == before for before, asked, yielded, pick in guided(tmp_path, policy) if has(asked & ~yielded, before)]
+    assert all(kept)
+    assert len(kept) > 40
+
+
+@pytest.mark.parametrize("policy", ["cggty", "cgrr"])
+def test_a_warp_that_yielded_is_not_kept_while_another_is_ready(tmp_path, policy):
+    others = [
+        (before, pick)
+        for before, asked, yielded, pick in guided(tmp_path, policy)
+        if has(asked & yielded, before) and asked != 1 << before
+    ]
+    assert all(pick != before for before, pick in others)
+    assert len(others) > 10
+
+
+def test_greedy_then_youngest_takes_the_youngest(tmp_path):
+    """One CTA: its warps are as young as their slots are high."""
+    for before, asked, yielded, pick in guided(tmp_path, "cggty"):
+        if not has(asked & ~yielded, before):
+            others = asked & ~(1 << before) or asked
+            assert pick == others.bit_length() - 1
+
+
+def test_guided_round_robin_takes_the_next_in_turn(tmp_path):
+    for before, asked, yielded, pick in guided(tmp_path, "cgrr"):
+        if not has(asked & ~yielded, before):
+            assert pick == following(asked, before)

@@ -138,7 +138,7 @@ def time_case(name: str, machine: MachineChoice, measured: Measured) -> list[Com
     def counted(run: Run) -> dict[str, float]:
         burst, counters = dram.bus_bytes * dram.burst_length, run.counters
         own = {"instructions": run.instructions, "dram_read_bytes": counters["dram_read_accesses"] * burst,
-               "l2_data_accesses": counters["l2_accesses"] - counters["l1i_misses"]}  # fmt: skip
+               "l2_data_accesses": counters["l2_accesses"] - counters["l2_code_accesses"]}  # fmt: skip
         return {**counters, **own}
 
     return [Compared(one, run.cycles, measured.kernels[one], counted(run), seconds / len(runs))

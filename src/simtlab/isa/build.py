@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import threading
 from collections.abc import Iterable
 from functools import cache
@@ -53,6 +54,7 @@ class _Library:
         self.directory = cache_directory() / f"isa-{key}"
         self.addresses: dict[Shape, int] = {}
         self.engines: list[llvm.ExecutionEngine] = []
+        self.indexes: dict[str, list[Shape]] = {}  # by name, which says what is in one: read once
         self.lock = threading.Lock()
 
     def _target_machine(self) -> llvm.TargetMachine:
@@ -71,17 +73,21 @@ class _Library:
 
     def _stored(self, missing: set[Shape]) -> list[Path]:
         """Object files that hold missing shapes, fewest first by what they add."""
+        names = sorted(os.listdir(self.directory)) if self.directory.is_dir() else []
+        for name in names:
+            if name.endswith(".json") and name not in self.indexes:
+                self.indexes[name] = _shapes_in(self.directory / name)
         chosen = []
-        for index in sorted(self.directory.glob("*.json")):
-            held = set(_shapes_in(index))
-            if held & missing:
-                chosen.append(index)
-                missing = missing - held
+        for name in names:
+            held = self.indexes.get(name, ())
+            if not missing.isdisjoint(held):
+                chosen.append(self.directory / name)
+                missing = missing.difference(held)
         return chosen
 
     def _load(self, indexes: list[Path]) -> None:
         for index in indexes:
-            self._link(index.with_suffix(".o").read_bytes(), _shapes_in(index))
+            self._link(index.with_suffix(".o").read_bytes(), self.indexes[index.name])
 
     def _compile(self, shapes: list[Shape]) -> None:
         module = ir.Module("simtlab.isa")

@@ -27,7 +27,7 @@ STALLS = {
 @cache
 def meanings() -> dict[str, tuple[str, str]]:
     """Every counter's unit and what it counts."""
-    from simtlab.machine.core.state import Stall
+    from simtlab.machine.core.kinds import Stall
     from simtlab.machine.counters import COUNTERS
     from simtlab.machine.energy import COMPONENTS
 

@@ -1,6 +1,6 @@
 """From a configuration to a machine's records, all empty and ready to run."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,8 @@ from simtlab.execute.state import field_offset
 from simtlab.machine.config import MachineConfig
 from simtlab.machine.config.memory import Cache, SectoredCache
 from simtlab.machine.core import inflight, loads
-from simtlab.machine.core.state import Unit, WarProtection, core_t
+from simtlab.machine.core.kinds import Unit, WarProtection
+from simtlab.machine.core.state import core_t
 from simtlab.machine.limits import MAX_MSHRS
 from simtlab.machine.memory import address_map, cache, dram, mshr
 from simtlab.machine.memory.l1 import WritePolicy
@@ -103,6 +104,11 @@ def _configure_gpu(gpu: Any, config: MachineConfig) -> None:
     gpu.sector_bytes = config.l1d.sector_bytes
     gpu.constant_line_bytes = config.l1c.line_bytes
     gpu.shared_banks, gpu.bank_bytes = config.shared_memory.banks, config.shared_memory.bank_bytes
+    gpu.coalescer.cores, gpu.coalescer.address[:] = config.network.coalescing_cores, -1
+    gpu.l2_fetch_bytes, gpu.write_line_cycles = config.l2.fetch_bytes, config.l2.write_line_cycles
+    gpu.finish_cycles = config.core.finish_cycles
+    gpu.atomics_by_lane = config.l1d.atomics_by_lane
+    gpu.shared_atomic_latency, gpu.l2_atomic_latency = config.shared_memory.atomic_cycles, config.l2.atomic_cycles
     gpu.shared_latency = config.shared_memory.latency_cycles
     gpu.launch_cycles, gpu.cta_starts = config.core.launch_cycles, config.core.cta_starts_per_1000_cycles
     gpu.l2_latency, gpu.dram_latency = config.l2.latency_cycles, config.dram.latency_cycles
@@ -128,8 +134,12 @@ def _configure_core(core: Any, number: int, config: MachineConfig) -> None:
     core.decode_width = min(issue.decode_width, issue.instruction_buffer_entries)
     core.l1_ports = config.l1d.ports
     core.ideal_fetch = config.l1i.ideal
-    core.prefetch_lines = config.l1i.prefetch_lines
+    core.prefetch_lines, core.line_cycles = config.l1i.prefetch_lines, config.l1i.line_cycles
+    core.launch_lines = config.l1i.launch_lines
     core.most_instruction_misses, core.most_texture_misses = config.l1i.mshr_entries, config.l1t.mshr_entries
+    core.read_cycles, core.one_constant = files.release_cycles, config.l1c.address_cycles
+    core.barrier_cycles, core.arrival_cycles = config.core.barrier_cycles, config.core.barrier_arrival_cycles
+    core.load_cycles, core.store_cycles = config.l1d.load_cycles, config.l1d.store_line_cycles
     core.scoreboard_entries = issue.scoreboard_entries if issue.scoreboard == "coon" else 0
     core.branch_cycles = issue.branch_resolve_cycles
     core.issue_cycles = 32 // config.core.simd_width
@@ -145,15 +155,16 @@ def _configure_core(core: Any, number: int, config: MachineConfig) -> None:
         core.within[scheduler % config.core.sub_cores] |= np.uint64(1 << w)
     _configure_units(core, config)
     _configure_collectors(core, config)
-    core.bank_written[:], core.bank_read[:] = -1, -1
-    core.ldst_queue.limit = 8 if config.core.detail < 3 else 4
+    core.bank_written[:], core.bank_read[:], core.reuse[:] = -1, -1, -1
+    core.ldst_queue.limit = config.l1d.queue_entries or (8 if config.core.detail < 3 else 4)
     core.inject.limit, core.responses.limit = config.l1d.miss_queue_entries, 1024
     for name in ("l1d", "l1i", "l1c", "l1t"):
         _configure_cache(core[name], getattr(config, name))
+    _configure_second(core.l15, config)
     core.l1d.enabled, core.l1d.on_fill = config.l1d.enabled, config.l1d.allocate == "on-fill"
     core.l1d.write_policy_global = WRITE_POLICIES[config.l1d.write_global]
     core.l1d.write_policy_local = WRITE_POLICIES[config.l1d.write_local]
-    core.l1d.write_allocate = config.l1d.write_allocate
+    core.l1d.write_allocate, core.l1d.by_word = config.l1d.write_allocate, config.l1d.hits_written_words
     core.l1d.hit_latency, core.l1c.hit_latency = config.l1d.hit_latency_cycles, config.l1c.hit_latency_cycles
     core.l1t.hit_latency = config.l1t.hit_latency_cycles
     core.prefetches.limit = config.l1d.prefetch_queue_entries
@@ -167,11 +178,22 @@ def _configure_core(core: Any, number: int, config: MachineConfig) -> None:
     loads.reset(core)
 
 
+def choose_dependences(cores: Any, config: MachineConfig, is_machine_code: bool) -> None:
+    """Whether the cores obey the compiler's control bits and read registers on its schedule: PTX has neither."""
+    reads = is_machine_code and config.register_file.reading == "ports" and config.core.detail == 3
+    cores["control_bits"] = is_machine_code and config.issue.dependences == "control-bits" and config.core.detail > 1
+    cores["fixed_reads"], cores["reading"], cores["detail"] = reads, 0, 2 if reads else config.core.detail
+    banks = max(1, config.register_file.banks // config.core.sub_cores)
+    if config.register_file.reading == "ports" and not is_machine_code:
+        banks *= 2  # PTX has no marks for the reuse cache: more banks stand for it, as in GPGPU-Sim
+    cores["banks"], cores["bank_mask"] = banks, banks - 1 if banks & (banks - 1) == 0 else 0
+
+
 def _configure_units(core: Any, config: MachineConfig) -> None:
     units = config.units
     counts = {
         Unit.SP: units.sp_units, Unit.INT: units.int_units, Unit.DP: units.dp_units, Unit.SFU: units.sfu_units,
-        Unit.TENSOR: units.tensor_units,
+        Unit.TENSOR: units.tensor_units, Unit.HEAVY: units.heavy_units, Unit.UNIFORM: units.uniform_units,
     }  # fmt: skip
     for unit, count in counts.items():
         core.unit_copies[unit] = count // config.core.sub_cores
@@ -204,12 +226,21 @@ def _configure_cache(record: Any, section: Cache) -> None:
     cache.forget_all(record)
 
 
+def _configure_second(record: Any, config: MachineConfig) -> None:
+    """The second constant cache, where there is one."""
+    if config.l1c.second_bytes:
+        section = replace(config.l1c, bytes=config.l1c.second_bytes, line_bytes=128, ways=8)
+        _configure_cache(record, section)
+        record.hit_latency = config.l1c.second_hit_latency_cycles
+
+
 def _configure_slice(record: Any, number: int, config: MachineConfig) -> None:
     record.number, record.channel = number, number // config.l2.slices_per_channel
-    record.filling = -1
+    record.last_written = -1
+    record.filling, record.atomic_hundredths = -1, 10000 // config.l2.atomics_per_100_cycles
     # A pipe of n stages holds n requests besides those that wait in the queue at its end.
     record.input.limit = config.l2.input_queue_entries + config.l2.latency_cycles
-    record.output.limit = config.l2.output_queue_entries + config.l2.hit_latency_cycles
+    record.output.limit = config.l2.output_queue_entries + config.l2.hit_latency_cycles + config.l2.atomic_cycles
     record.to_dram.limit = max(2, config.l2.dram_queue_entries) + config.dram.latency_cycles
     record.fills.limit = MAX_MSHRS
     _configure_cache(record.cache, config.l2)

@@ -12,6 +12,7 @@ from simtlab.machine.intervals import next_end, note
 from simtlab.machine.memory import dram, l2_slice
 from simtlab.machine.memory.l1 import write_back_all
 from simtlab.machine.network import network as net
+from simtlab.machine.network.request_coalescer import hand_out, is_coalesced, join, note_sent
 from simtlab.machine.request import Kind, end
 from simtlab.machine.run_ahead import run_ahead
 from simtlab.machine.watch_log import note_cycle
@@ -56,11 +57,19 @@ def run_stretch(gpu, cores, slices, channels, networks, requests):
         if gpu.outcome != SPENT:
             return gpu.outcome
         at_rest = gpu.finished_kernels == gpu.kernels and requests.used == 0 and gpu.ahead <= gpu.cycle
-        if at_rest and not write_back_all(gpu, cores, requests):
+        if at_rest and not write_back_all(gpu, cores, requests) and is_finished(gpu):
             return DONE
         if gpu.jump and not busy:  # where cores are busy, looking for a jump would cost more than it saves
             jump(gpu, min(next_event(gpu, networks) - 1, gpu.until))
     return SPENT
+
+
+@compiled
+def is_finished(gpu):
+    """Whether a machine at rest has also waited, where it wrote to memory, until everybody sees that."""
+    if gpu.wrote and gpu.finish_at == 0:
+        gpu.finish_at = gpu.ended + gpu.finish_cycles
+    return gpu.cycle >= gpu.finish_at
 
 
 @compiled
@@ -169,9 +178,15 @@ def inject(gpu, cores, network, requests, cluster):
         number = front(cores[c].inject)
         if requests.entry[number].born > gpu.cycle:
             continue  # of a core that has run ahead
-        if send(network, requests, number, cluster, gpu.network.cycle):
+        request = requests.entry[number]
+        shares = is_coalesced(gpu.coalescer, request)
+        joins = shares and join(gpu.coalescer, requests, number)
+        if joins or send(network, requests, number, cluster, gpu.network.cycle):
             pop(cores[c].inject)
-            requests.entry[number].sent = gpu.cycle
+            if not joins:
+                request.sent = gpu.cycle
+            if shares and not joins:
+                note_sent(gpu.coalescer, request)
             gpu.injecting[c] -= 1
             gpu.waiting[cluster] -= 1
             if gpu.waiting[cluster] == 0:
@@ -214,6 +229,8 @@ def deliver_to_core(gpu, cores, network, requests, cluster):
     if push(cores[c].responses, number):
         take(network, requests, cluster)
         requests.entry[number].delivered = gpu.cycle
+        if is_coalesced(gpu.coalescer, requests.entry[number]):
+            hand_out(gpu, cores, requests, requests.entry[number])
         gpu.wake[c] = min(gpu.wake[c], gpu.cycle + 1)
     else:
         gpu.undelivered = 1
@@ -281,6 +298,8 @@ def next_event(gpu, networks):
     for c in range(gpu.cores):
         soonest = min(soonest, gpu.wake[c])
     soonest = min(soonest, gpu.launch_at)
+    if gpu.finish_at > gpu.cycle:
+        soonest = min(soonest, gpu.finish_at)
     if gpu.ahead > gpu.cycle:
         soonest = min(soonest, gpu.ahead)
     if soonest <= gpu.cycle + 1:

@@ -8,7 +8,8 @@ import numpy as np
 from simtlab.compiled import compiled, load_i64
 from simtlab.machine.build import Records
 from simtlab.machine.config.energy import LANES
-from simtlab.machine.core.state import LANE_CLASSES, N_STALLS, Stall, Unit
+from simtlab.machine.core.kinds import Stall, Unit
+from simtlab.machine.core.state import LANE_CLASSES, N_STALLS
 from simtlab.machine.limits import MAX_SCHEDULERS
 from simtlab.machine.network.network import NetworkKind
 
@@ -31,6 +32,7 @@ COUNTERS = [
     Counter("instructions", "warp instructions", "Issued, guarded-off ones included.", "cores", "instructions"),
     Counter("thread_instructions", "instructions", "Lanes that took part in issued instructions.", "cores", "thread_instructions"),
     Counter("register_reads", "operands", "Operands read from register banks.", "cores", "operands_read"),
+    Counter("register_reuses", "operands", "Operands found in the reuse cache.", "cores", "operands_reused"),
     Counter("register_writes", "operands", "Results written to register banks.", "cores", "operands_written"),
     Counter("register_bank_conflicts", "tries", "Operand reads that found their register bank taken.", "cores",
             "register_bank_conflicts"),
@@ -55,6 +57,7 @@ COUNTERS = [
     Counter("l1i_misses", "fetches", "Instruction lines asked for.", "cores", "l1i_misses"),
     Counter("l1c_hits", "accesses", "Constant loads that hit.", "cores", "l1c_hits"),
     Counter("l1c_misses", "accesses", "Constant loads that missed.", "cores", "l1c_misses"),
+    Counter("l1c_second_hits", "accesses", "… and that the second constant cache had.", "cores", "l15_hits"),
     Counter("l1t_hits", "accesses", "Texture lines that hit.", "cores", "l1t_hits"),
     Counter("l1t_misses", "accesses", "Texture lines asked for.", "cores", "l1t_misses"),
     Counter("replays", "issue slots", "Slots that further passes of an instruction took.", "cores", "n_replays"),
@@ -94,6 +97,7 @@ COUNTERS = [
     Counter("reply_flits", "flits", "Of these packets.", "replies", "flits"),
     Counter("reply_flit_hops", "flits", "Flits that crossed a switch or router on the way back.", "replies", "flit_hops"),
     Counter("l2_accesses", "accesses", "Requests the L2 slices have served.", "slices", "accesses"),
+    Counter("l2_code_accesses", "accesses", "… of instructions and constants.", "slices", "code_accesses"),
     Counter("l2_hits", "accesses", "Reads that hit in the L2.", "slices", "hits"),
     Counter("l2_hits_reserved", "accesses", "Reads that merged with a pending miss in the L2.", "slices", "hits_reserved"),
     Counter("l2_misses", "accesses", "Reads that went to DRAM.", "slices", "misses"),
@@ -116,7 +120,7 @@ COUNTERS = [
             "wait_cycles"),
     Counter("dram_bus_cycles", "DRAM cycles", "Cycles in which data moved on the bus of a channel.", "channels", "bus_cycles"),
     *(Counter(f"busy_{unit.name.lower()}", "unit cycles", f"Cycles the {unit.name} units were taken.", "cores", "unit_busy", unit)
-      for unit in (Unit.SP, Unit.INT, Unit.DP, Unit.SFU, Unit.TENSOR)),
+      for unit in (Unit.SP, Unit.INT, Unit.DP, Unit.SFU, Unit.TENSOR, Unit.HEAVY, Unit.UNIFORM)),
     Counter("busy_ldst", "unit cycles", "Cycles the load/store units made an access or a pass.", "cores", "unit_busy", Unit.LDST),
     Counter("busy_tex", "unit cycles", "Cycles the texture units looked up a line.", "cores", "unit_busy", Unit.TEX),
     *(Counter(f"lanes_{name}", "lane operations", f"Lanes that took part: {what}.", "cores", "lanes", LANE_CLASSES.index(name))

@@ -9,6 +9,9 @@ import numpy as np
 from simtlab.compiled import call_hook, compiled
 from simtlab.machine.core.core import account_for_sleep
 from simtlab.machine.core.cta_slots import has_room, move_in
+from simtlab.machine.core.fetch import bring_first_lines
+from simtlab.machine.core.scoreboard import bit_of
+from simtlab.machine.memory.constant_cache import bring_parameters
 from simtlab.machine.run_ahead import is_ahead
 from simtlab.machine.state import NO_KERNEL
 
@@ -62,6 +65,9 @@ def dispatch_kernel(gpu, cores, k):
             return
         account_for_sleep(cores[c], gpu.cycle)
         move_in(gpu, cores[c], k)
+        if cores[c].begun & bit_of(k) == 0:
+            bring_first_lines(cores[c], kernel, k)
+            bring_parameters(cores[c], kernel)
         gpu.wake[c] = min(gpu.wake[c], gpu.cycle)
         cores[c].quiet = 0
         if gpu.cta_starts > 0:

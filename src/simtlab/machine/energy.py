@@ -13,9 +13,10 @@ from simtlab.machine.config import PHYSICAL_UNITS, MachineConfig
 from simtlab.machine.config.energy import LANES
 from simtlab.policies.load import Policy
 
-# In the order they are shown in. Arithmetic goes to the physical unit that executes it.
+# In the order they are shown in. Arithmetic goes to the physical unit that executes it; the two kinds of float pipes are one.
+UNITS = tuple(unit for unit in PHYSICAL_UNITS if unit != "heavy")
 COMPONENTS = (
-    "front_end", "register_file", *PHYSICAL_UNITS, "ldst", "shared_memory", "l1_data", "l1_constant", "texture", "network", "l2",
+    "front_end", "register_file", *UNITS, "ldst", "shared_memory", "l1_data", "l1_constant", "texture", "network", "l2",
     "dram", "static", "policies",
 )  # fmt: skip
 UNSCALED = ("network", "dram")  # wires and DRAM do not shrink as logic and SRAM do: their figures are for the node as it is
@@ -87,7 +88,8 @@ def energy(config: MachineConfig, counters: Mapping[str, int], cycles: int, poli
 def _arithmetic(config: MachineConfig) -> list[Event]:
     """What active lanes spend in the units."""
     arithmetic = [name for name in LANES if name not in ("memory", "texture")]
-    return [Event(config.units.executed_on(name), f"{name}_pj", (f"lanes_{name}",)) for name in arithmetic]
+    units = {name: config.units.executed_on(name) for name in arithmetic}
+    return [Event("sp" if unit == "heavy" else unit, f"{name}_pj", (f"lanes_{name}",)) for name, unit in units.items()]
 
 
 def static_watts(config: MachineConfig) -> float:

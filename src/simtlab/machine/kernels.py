@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from simtlab.execute.state import window_t
-from simtlab.machine.build import Records
+from simtlab.machine.build import Records, choose_dependences
 from simtlab.machine.config import MachineConfig
+from simtlab.machine.core.kinds import Activity, Stall
 from simtlab.machine.core.stall import N_COLUMNS
-from simtlab.machine.core.state import Activity, Stall
 from simtlab.machine.core.timing import timing_table
 from simtlab.machine.load_figures import Loads, Places, none_of, places_of
 from simtlab.machine.memory.l1 import forget_first_level
@@ -19,6 +19,7 @@ from simtlab.machine.occupancy import Occupancy, occupancy, registers_of_cta, sp
 from simtlab.machine.run_ahead import calls_host, is_allowed
 from simtlab.machine.state import NO_KERNEL
 from simtlab.program.program import Program
+from simtlab.program.sass.constants import LAUNCH
 
 FAR_FUTURE = 1 << 62
 CODE_BASE = 0x5000_0000_0000  # where the kernels' instructions lie, for the caches
@@ -83,6 +84,8 @@ def prepare(config: MachineConfig, records: Records, launches: Sequence[Launch],
     last_in_stream: dict[int, int] = {}
     for k, launch in enumerate(launches):
         _fill(gpu.kernel[k], config, launch, programs.load(launch.program), prepared)
+        if launch.program.constants is not None:
+            gpu.kernel[k].parameter_bytes = launch.program.constants.sizes[LAUNCH]
         if gpu.hooks.cta_dispatch_which:
             _let_choose(gpu.kernel[k], prepared)
         gpu.kernel[k].launch.divergence_hook = gpu.hooks.divergence_first
@@ -93,7 +96,7 @@ def prepare(config: MachineConfig, records: Records, launches: Sequence[Launch],
         last_in_stream[launch.stream] = k
     gpu.kernels, gpu.finished_kernels = len(launches), 0
     gpu.dispatching, gpu.last_progress = 1, gpu.cycle
-    gpu.launch_at, gpu.next_cta_start = FAR_FUTURE, 0
+    gpu.launch_at, gpu.next_cta_start, gpu.wrote, gpu.finish_at = FAR_FUTURE, 0, 0, 0
     asks_host = any(programs.load(launch.program).calls_host for launch in launches)
     gpu.may_run_ahead = gpu.jump and len(launches) == 1 and not asks_host and is_allowed(gpu, config.issue.dual_issue)
     asks_nobody = config.l1d.enabled and not config.l1d.bypass_global and gpu.hooks.l1_allocation_bypass == 0
@@ -102,6 +105,7 @@ def prepare(config: MachineConfig, records: Records, launches: Sequence[Launch],
     wanted = (fits.ctas * int(launch.record[0].shared_bytes) for fits, launch in zip(prepared.fits, launches, strict=True))
     l1_bytes, shared_bytes = split(config, max(wanted))
     _empty(records.cores, config, l1_bytes, shared_bytes)
+    choose_dependences(records.cores, config, all(launch.program.is_machine_code for launch in launches))
     records.cores["most_ctas"] = max(fits.ctas for fits in prepared.fits)
     for fits in prepared.fits:
         fits.l1_bytes, fits.shared_bytes = l1_bytes, shared_bytes
@@ -128,7 +132,7 @@ def _fill(kernel: Any, config: MachineConfig, launch: Launch, loaded: Loaded, pr
     kernel.worker.windows = windows.ctypes.data
     kernel.code, kernel.timing, kernel.pc_counts = program.table.ctypes.data, loaded.timing.ctypes.data, counts.ctypes.data
     kernel.loads = loads.counted.ctypes.data
-    kernel.instructions, kernel.code_base = length, loaded.base
+    kernel.instructions, kernel.code_base, kernel.constants = length, loaded.base, loaded.base + CODE_STEP // 2
     kernel.instruction_bytes = SASS_BYTES if program.is_machine_code else PTX_BYTES
     kernel.warps = -(-int(kernel.launch.threads) // 32)
     kernel.registers = registers_of_cta(config, program, int(kernel.warps))
@@ -181,5 +185,6 @@ def _empty(cores: Any, config: MachineConfig, l1_bytes: int, shared_bytes: int) 
     cores["l1d"]["ways"] = l1_bytes // (config.l1d.line_bytes * config.l1d.sets)  # more memory, more ways
     forget_first_level(cores)
     cores["prefetches"]["count"], cores["replays"] = 0, 0
-    cores["next_sample"], cores["samples"], cores["quiet"] = FAR_FUTURE, 0, 0
+    cores["next_sample"], cores["samples"], cores["quiet"], cores["begun"] = FAR_FUTURE, 0, 0, 0
+    cores["stream_first"], cores["stream_end"] = 0, 0
     cores["cause"], cores["cause_place"], cores["activity"] = Stall.EMPTY, 0, Activity.IDLE

@@ -4,6 +4,7 @@ Larger ones cost speed: the host is quickest at what lies within 32 KB of a reco
 """
 
 # A core
+MAX_GROUPS = 64  # of cores that share requests for code
 MAX_CORES = 256
 MAX_WARPS = 64  # of a core
 MAX_CTAS = 32
@@ -22,7 +23,7 @@ MAX_LATENCY = 960  # of a unit or a first-level memory; what a narrow SIMD adds 
 MAX_L1_LINES = 2048
 MAX_L2_LINES = 16384  # of a slice
 MAX_MSHRS = 256  # of a cache
-MAX_WAITERS = 2048  # for lines in flight to one cache
+MAX_WAITERS = 6144  # for lines in flight to one cache
 MAX_INJECTIONS = 256  # requests of a core that wait for the network
 
 # Networks

@@ -16,8 +16,9 @@ from simtlab.machine.config import MachineConfig
 from simtlab.machine.core.core import close_accounts
 from simtlab.machine.core.inflight import FAR_FUTURE
 from simtlab.machine.core.instruction_buffer import advance
+from simtlab.machine.core.kinds import Stall
 from simtlab.machine.core.stall import Work
-from simtlab.machine.core.state import N_STALLS, Stall
+from simtlab.machine.core.state import N_STALLS
 from simtlab.machine.counters import Tally
 from simtlab.machine.cta_sharing import Blocks
 from simtlab.machine.energy import energy, of_policy

@@ -56,6 +56,7 @@ request_t = record_t(
         ("ready", "i8"),  # the cycle (of the unit that holds it) from which it may go on
         ("next", "i4"),  # the next request of a list it is on
         ("bytes", "i4"),  # of data it moves
+        ("dram_bytes", "i4"),  # … between the L2 and DRAM
         ("words", "u8"),  # that a write writes, from its address on
         ("token", "i4"),  # what the core does with the answer (its own number; negative: an MSHR entry, see `l1.token_of`)
         ("core", "i2"),  # who asks

@@ -12,7 +12,7 @@ import numpy as np
 from simtlab.compiled import compiled
 from simtlab.execute.state import Outcome
 from simtlab.machine.core.core import tick
-from simtlab.machine.core.state import Unit
+from simtlab.machine.core.kinds import Unit
 from simtlab.program.action import Action
 
 SPENT = int(Outcome.SPENT)

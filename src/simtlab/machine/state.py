@@ -12,6 +12,7 @@ from simtlab.machine.limits import MAX_CORES, MAX_DATA_BYTES, MAX_L2_LINES, MAX_
 from simtlab.machine.memory.address_map import address_map_t
 from simtlab.machine.memory.cache import cache_t
 from simtlab.machine.memory.mshr import mshr_t
+from simtlab.machine.network.request_coalescer import coalescer_t
 from simtlab.machine.record import record_t
 
 MAX_KERNELS = 64  # launches that one run can hold, in any number of streams
@@ -32,6 +33,8 @@ kernel_t = np.dtype(
         ("instructions", "i8"),  # how many it has
         ("instruction_bytes", "i8"),  # that each of them takes
         ("code_base", "i8"),  # where they lie, for the caches
+        ("constants", "i8"),  # … and the constant banks of machine code,
+        ("parameter_bytes", "i8"),  # … of which the first has so many, or 0
         ("warps", "i8"),  # what a CTA takes of a core
         ("registers", "i8"),
         ("shared_bytes", "i8"),
@@ -75,12 +78,21 @@ gpu_t = record_t(
         ("constant_line_bytes", "i8"),
         ("shared_banks", "i8"),
         ("bank_bytes", "i8"),
+        ("shared_atomic_latency", "i8"),  # what an atomic takes longer than a load,
+        ("l2_atomic_latency", "i8"),  # … and at the L2
+        ("write_line_cycles", "i8"),  # that the L2 takes for each line that is written beside its sectors
+        ("l2_fetch_bytes", "i8"),  # that a miss reads from DRAM at least; 0: what it wants
+        ("atomics_by_lane", "i8"),  # lanes of an atomic on one address go one after the other
         ("shared_latency", "i8"),
         ("l2_latency", "i8"),
         ("l2_groups", "i8"),
         ("dram_latency", "i8"),
         ("bypass_global", "i8"),  # global memory skips the L1
         ("dispatching", "i8"),
+        ("finish_cycles", "i8"),  # that a run which wrote to memory takes longer,
+        ("wrote", "i8"),  # … which this one did,
+        ("ended", "i8"),  # … when its last kernel ended,
+        ("finish_at", "i8"),  # … and when it is over; 0: not known yet
         ("launch_cycles", "i8"),  # from a kernel's turn to its first CTA
         ("launch_at", "i8"),  # the cycle at which a kernel that waits so long gets its first, or far in the future
         ("cta_starts", "i8"),  # in 1000 cycles, all cores together; 0: no limit
@@ -105,6 +117,7 @@ gpu_t = record_t(
         ("taken", "i8", (MAX_CORES,)),  # whether each core has taken a CTA in this cycle
         ("resident", "i8", (MAX_CORES,)),  # CTAs in each core
         ("wake", "i8", (MAX_CORES,)),  # the next cycle each core can do something
+        ("coalescer", coalescer_t),
         ("injecting", "i8", (MAX_CORES,)),  # requests each core has waiting for the network
         ("waiting", "i8", (MAX_CORES,)),  # per cluster: the same of all its cores
         ("senders", bit_set_t(MAX_CORES)),  # the clusters with any
@@ -127,6 +140,10 @@ slice_t = record_t(
         ("ticked", "i8"),  # the last L2 cycle it was looked at
         ("blocked", "i8"),  # … and what its oldest request waited for then, a Block
         ("refused", "i8"),  # the memory controller had no room for it
+        ("atomic_hundredths", "i8"),  # of a cycle, that an atomic takes,
+        ("next_atomic", "i8"),  # … and when the next can be carried out
+        ("last_written", "i8"),  # the line written last,
+        ("write_end", "i8"),  # … and until when that keeps it
         ("filling", "i8"),  # MSHR entry whose waiters are being answered, or -1
         ("input", fifo_t(2 * MAX_SLICE_QUEUE)),  # a queue and the pipe in front of it
         ("output", fifo_t(2 * MAX_SLICE_QUEUE)),
@@ -135,6 +152,7 @@ slice_t = record_t(
         ("cache", cache_t(MAX_L2_LINES)),
         ("mshr", mshr_t),
         ("accesses", "i8"),
+        ("code_accesses", "i8"),  # of instructions and constants
         ("hits", "i8"),
         ("hits_reserved", "i8"),
         ("misses", "i8"),

@@ -10,7 +10,8 @@ from enum import IntEnum
 import numpy as np
 
 from simtlab.compiled import compiled, reader_of
-from simtlab.machine.core.state import MAX_OPS, REGISTER_WORDS, OpState
+from simtlab.machine.core.kinds import OpState
+from simtlab.machine.core.state import MAX_OPS, REGISTER_WORDS
 from simtlab.machine.fifo import NOTHING
 from simtlab.machine.limits import MAX_MSHRS, MAX_WARPS
 from simtlab.machine.record import record_t
@@ -189,7 +190,7 @@ def write_warp(watch, core, w):
 
 @compiled
 def waits_for(core, bit):
-    if (core.busy_warp | core.wait) & bit:
+    if (core.busy_warp | core.wait | core.stalled & ~(core.short | core.constant | core.long | core.barrier)) & bit:
         return WAIT
     if core.short & bit:
         return SHORT_SCOREBOARD

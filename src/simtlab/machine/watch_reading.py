@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from simtlab.machine.core.state import REGISTER_WORDS, OpState, Stall, Unit
+from simtlab.machine.core.kinds import OpState, Stall, Unit
+from simtlab.machine.core.state import REGISTER_WORDS
 from simtlab.machine.request import Kind, L2Answer
 from simtlab.machine.watch import StackEntry, WatchedCollector, WatchedCycle, WatchedInstruction, WatchedRequest, WatchedWarp
 from simtlab.machine.watch_log import NO_LINE, UNKNOWN, Entry, Wait

@@ -29,7 +29,7 @@ from simtlab.machine.memory.prefetch import prefetch
 
 __all__ = [
     "NEXT_CTA", "NO_BANK", "NO_CORE", "NO_SPLIT", "NO_WARP", "NO_WAY", "bit_of", "count_bits", "hook", "is_empty", "lowest_bit",
-    "may_go", "next_after", "oldest", "prefetch", "waits",
+    "may_go", "next_after", "oldest", "prefetch", "waits", "youngest",
 ]  # fmt: skip
 
 NO_WARP = -1
@@ -48,16 +48,28 @@ def hook(function: Callable) -> Hook:
 
 
 @compiled
-def oldest(core, ready):
-    """The warp of a set that came to the core first."""
+def first_by_age(core, ready, direction):
+    """The warp of a set that came to the core first (1) or last (-1)."""
     best = lowest_bit(ready)
     rest = np.uint64(ready & ~bit_of(best))
     while rest != 0:
         w = lowest_bit(rest)
         rest = np.uint64(rest & ~bit_of(w))
-        if core.slots[w].age < core.slots[best].age:
+        if direction * core.slots[w].age < direction * core.slots[best].age:
             best = w
     return best
+
+
+@compiled
+def oldest(core, ready):
+    """The warp of a set that came to the core first."""
+    return first_by_age(core, ready, 1)
+
+
+@compiled
+def youngest(core, ready):
+    """The warp of a set that came to the core last."""
+    return first_by_age(core, ready, -1)
 
 
 @compiled

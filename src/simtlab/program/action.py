@@ -41,6 +41,7 @@ class Action(IntEnum):
     LIBRARY_CALL = 30  # CALL.ABS: what the host provides, or a function by its address
     COLLECTIVE = 31  # WARPSYNC.COLLECTIVE: lanes execute what follows together, wherever each has come from
     END_COLLECTIVE = 32  # … and each goes where its WARPSYNC said
+    EXCLUSIVE = 33  # WARPSYNC.EXCLUSIVE: lanes that name the same lanes go on without the others
 
 
 class Space(IntEnum):
@@ -77,7 +78,7 @@ class Condition(IntEnum):
     NONE = 0
     PREDICATE = 1
     NOT_PREDICATE = 2
-    DIVERGED = 3  # BRA.DIV: the active lanes are not those of a uniform register
+    DIVERGED = 3  # BRA.DIV: all active lanes, unless the guard holds in just those of a uniform register
     CONVERGED = 4
     NEVER = 5
     ANY = 6  # BRA.U.ANY: all active lanes, if the guard holds for one of them

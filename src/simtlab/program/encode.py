@@ -8,7 +8,7 @@ from simtlab.compiled import reader_of
 from simtlab.errors import SimtlabError
 from simtlab.frontend import ast
 from simtlab.isa.access import SCALES
-from simtlab.isa.shape import ADDRESS, ADDRESS_64, DOUBLE, FRAME, NOT_PREDICATE, PAIR, SINK, WORD, Shape
+from simtlab.isa.shape import ADDRESS, ADDRESS_64, DOUBLE, FRAME, NOT_PREDICATE, PAIR, SCALAR, SINK, WORD, Shape
 from simtlab.program.action import Action
 from simtlab.program.cfg import EXIT
 from simtlab.program.forms import encode_barrier, encode_surface, encode_texture
@@ -19,6 +19,7 @@ from simtlab.program.operand import NO_REGISTER, Operand
 MAX_OPERANDS = 18
 NO_RECONVERGENCE = -1
 NO_GUARD = -1
+INDEXED_CONSTANT = "LDC."  # how rows of machine code are spelled that read one
 
 
 class AddressBase(IntEnum):
@@ -131,6 +132,8 @@ def _encode_particular(
         row["operands"][: len(instruction.values) - 1] = instruction.values[1:]
     elif action in (Action.LOAD, Action.STORE, Action.ATOMIC):
         _encode_access(row, instruction)
+    elif instruction.spelling.startswith(INDEXED_CONSTANT):
+        _encode_index(row, instruction)
     elif action > Action.WARP_BARRIER and action != Action.CTA_BARRIER:
         row["detail"] = instruction.values[0] if instruction.values else 0
     elif action in (Action.BARRIER, Action.CTA_BARRIER, Action.TEXTURE, Action.SURFACE):
@@ -154,6 +157,14 @@ def _encode_access(row: np.void, instruction: Lowered) -> None:
         row["uniform_base"] = AddressBase.WORD if last == ADDRESS else AddressBase.DOUBLE
         alone = {AddressBase.NONE: AddressBase.UNIFORM, AddressBase.WORD: AddressBase.WORD_AND_UNIFORM}
         row["address_base"] = alone.get(row["address_base"], row["address_base"])
+
+
+def _encode_index(row: np.void, instruction: Lowered) -> None:
+    """A constant by an index: no access of memory, but the machine wants to know where the lanes look."""
+    row["access_bytes"], row["address_at"] = access_bytes(instruction), address_at(instruction)
+    row["address_base"] = AddressBase.WORD
+    if instruction.operands[row["address_at"]].kind == SCALAR:
+        row["address_base"], row["uniform_at"], row["uniform_base"] = AddressBase.UNIFORM, row["address_at"], AddressBase.WORD
 
 
 def address_at(instruction: Lowered) -> int:

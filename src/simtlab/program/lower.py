@@ -14,6 +14,7 @@ from simtlab.program.action import Action, Space
 from simtlab.program.frame import Frame
 from simtlab.program.operand import ABSENT_OPERAND, Operand, assign, error, immediate, literal_bits, register_kind
 from simtlab.program.operand_checks import address_problem, immediate_problem, register_problem, unknown_instruction, width_problem
+from simtlab.program.sass.hints import Hints
 
 CARRY = "%CC"
 MEMORY_ACTIONS = {"ld": Action.LOAD, "ldu": Action.LOAD, "st": Action.STORE, "atom": Action.ATOMIC, "red": Action.ATOMIC}
@@ -46,6 +47,7 @@ class Lowered:
     values: tuple[int, ...] = ()  # numbers the executor needs beside the operands
     callee: str = ""
     form: str = ""  # of a texture or surface access of machine code, as PTX would spell it; "" where its origin says it
+    hints: Hints | None = None  # machine code: what the compiler tells the core
 
     @property
     def kinds(self) -> str:

@@ -13,9 +13,9 @@ from simtlab.report.profile import LaunchProfile
 
 WARP = 32
 FULL_NAMES = {
-    "sp": "FP32 (SP) unit", "int": "integer unit", "dp": "FP64 (DP) unit", "sfu": "special function unit", "tensor": "tensor unit",
-    "ldst": "load/store unit", "tex": "texture unit", "request_network": "network to L2", "reply_network": "network from L2",
-    "l2": "L2 slices", "dram_bus": "DRAM bus",
+    "sp": "FP32 (SP) unit", "heavy": "multiply-add unit", "int": "integer unit", "dp": "FP64 (DP) unit",
+    "sfu": "special function unit", "tensor": "tensor unit", "ldst": "load/store unit", "tex": "texture unit",
+    "request_network": "network to L2", "reply_network": "network from L2", "l2": "L2 slices", "dram_bus": "DRAM bus",
 }  # fmt: skip
 
 COMPONENTS = {

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simtlab.frontend.listing import statement_texts
-from simtlab.machine.core.state import Stall
+from simtlab.machine.core.kinds import Stall
 from simtlab.machine.utilisation import utilisation
 from simtlab.program.definitions import ENTRY, Definitions, is_slot
 from simtlab.report.instruction_kinds import is_load, lane_bytes, memory_of, role_of

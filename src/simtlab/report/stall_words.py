@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simtlab.machine.core.state import Stall
+from simtlab.machine.core.kinds import Stall
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from simtlab.machine.limits import (
 )
 from simtlab.program.action import YIELD_AFTER
 
-PHYSICAL_UNITS = ("sp", "int", "dp", "sfu", "tensor")
+PHYSICAL_UNITS = ("sp", "int", "dp", "sfu", "tensor", "heavy")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,9 +56,17 @@ class Core:
         "sub-cores", "parts of a core, each with its own schedulers, registers and units", high=MAX_SUB_CORES, default=1
     )
     launch_cycles: int = count("core cycles", "from a kernel's turn to its first CTA", low=0, high=1 << 20, default=0)
+    finish_cycles: int = count(
+        "core cycles", "from the end of the last CTA to the end of a run that wrote to memory", low=0, high=1 << 20, default=0
+    )
     cta_starts_per_1000_cycles: int = count(
         "CTAs", "that start in all cores together in 1000 core cycles; 0 is a CTA a core and cycle", low=0, high=1 << 20, default=0
     )
+    barrier_cycles: int = count(
+        "core cycles", "from the last arrival at a CTA's barrier until its warps go on; core.detail = 1 has none of it", low=0,
+        high=256, default=0,
+    )  # fmt: skip
+    barrier_arrival_cycles: int = count("core cycles", "from one warp's arrival to the next", low=0, high=64, default=0)
     isa: str = choice("what the cores execute: PTX, or the machine code of an architecture", "ptx", *ARCHITECTURES, default="ptx")
     reconvergence: str = choice(
         "how lanes of PTX that part at a branch meet again: by the SIMT stack, or at convergence barriers; machine code has "
@@ -82,6 +90,10 @@ class Issue:
     instruction_buffer_entries: int = count("instructions", "decoded instructions held for each warp", high=16)
     fetch_width: int = count("warps", "warps a core fetches for in one cycle, shared out over its sub-cores", high=8)
     decode_width: int = count("instructions", "instructions decoded from one fetch", high=8)
+    dependences: str = choice(
+        "what keeps an instruction from operands that are not there: a scoreboard, or the compiler's stall counts and barriers, "
+        "which machine code has and PTX has not: it keeps the scoreboard", "scoreboard", "control-bits", default="scoreboard",
+    )  # fmt: skip
     scoreboard: str = choice(
         "how pending registers are tracked: a bit for each, or a few entries a warp", "per-register", "coon",
         default="per-register",
@@ -104,6 +116,14 @@ class RegisterFile:
         "how a later write is kept from overtaking an earlier read of the same register",
         "in-order", "release-on-commit", "release-on-read", "bloomboard", default="in-order",
     )  # fmt: skip
+    reading: str = choice(
+        "how machine code's operands are read: by collectors, or all at once from banks of one port and a reuse cache, where the "
+        "next instruction waits for two of one bank", "collectors", "ports", default="collectors",
+    )  # fmt: skip
+    release_cycles: int = count(
+        "core cycles", "from the cycle a memory instruction is taken until what it read may be overwritten "
+        "(dependences = control-bits)", high=31, default=1,
+    )  # fmt: skip
     collector_ports: int = count(
         "operands", "operands a collector takes in one cycle: 1, or as many as banks for the naive file of BOOK Fig 3.12",
         high=32, default=1,
@@ -114,7 +134,10 @@ class RegisterFile:
 class Operation:
     """How one class of operations runs."""
 
-    unit: str = choice("physical unit that executes it; sp where the core has none of these", *PHYSICAL_UNITS)
+    unit: str = choice(
+        "physical unit that executes it; sp where the core has none of these; ldst: the way of shared memory",
+        *PHYSICAL_UNITS, "ldst",
+    )  # fmt: skip
     latency_cycles: int = count("core cycles", "from entering the unit to a result that a dependant may read", high=MAX_LATENCY)
     initiation_cycles: int = count("core cycles", "from one warp entering the unit to the next", high=MAX_LATENCY, default=1)
 
@@ -128,6 +151,16 @@ class Units:
     dp_units: int = count("units", "double-precision units of a core; 0: their operations run on sp", low=0, high=16)
     sfu_units: int = count("units", "special-function units of a core; 0: their operations run on sp", low=0, high=16)
     tensor_units: int = count("units", "tensor units of a core; 0: their operations run on sp", low=0, high=16)
+    heavy_units: int = count(
+        "units", "further single-precision units of a core that multiply integers too; 0: there are none", low=0, high=16, default=0
+    )
+    uniform_units: int = count(
+        "units", "units of a core for what machine code computes once a warp; 0: as other operations", low=0, high=16, default=0
+    )
+    match_passes: int = count("passes", "of shared memory that MATCH takes (shuffle.unit = ldst)", high=256, default=1)
+    match_cycles: int = count("core cycles", "that MATCH takes longer than a shuffle of as many passes", low=0, high=512, default=0)
+    redux_passes: int = count("passes", "of shared memory that REDUX takes (shuffle.unit = ldst)", high=256, default=1)
+    redux_cycles: int = count("core cycles", "that REDUX takes longer than a shuffle of as many passes", low=0, high=512, default=0)
     int_add: Operation
     int_max: Operation
     int_mul: Operation
@@ -161,7 +194,7 @@ class Units:
     def executed_on(self, operation: str) -> str:
         """The physical unit that really executes a class of operations."""
         unit = getattr(self, operation).unit
-        return unit if self.number_of(unit) else "sp"
+        return unit if unit == "ldst" or self.number_of(unit) else "sp"
 
 
 OPERATIONS = tuple(f.name for f in fields(Units) if f.type is Operation)
@@ -175,6 +208,7 @@ class SharedMemory:
     banks: int = count("banks", "banks that answer in one cycle", high=MAX_SHARED_BANKS, power_of_two=True)
     bank_bytes: int = count("bytes", "width of a bank", low=4, high=16, power_of_two=True)
     latency_cycles: int = count("core cycles", "from access to data when no two lanes conflict", high=MAX_LATENCY)
+    atomic_cycles: int = count("core cycles", "that an atomic takes longer than a load", low=0, high=64, default=0)
     shares_l1: bool = flag("shared memory and the L1 data cache are parts of one memory", default=False)
     splits: tuple[tuple[int, int], ...] = splits("the parts that memory may be divided into (shares_l1)")
     split: str = choice(

@@ -54,7 +54,9 @@ class InstructionCache(Cache):
     """The instruction cache. What it has, it gives in the cycle of the fetch."""
 
     ideal: bool = flag("every fetch finds its instructions: there is no such cache", default=False)
-    prefetch_lines: int = count("lines", "prefetched beyond the one that is fetched from", low=0, high=16, default=0)
+    prefetch_lines: int = count("lines", "prefetched beyond the one that is fetched from", low=0, high=64, default=0)
+    line_cycles: int = count("core cycles", "that a line which comes in keeps the next from coming", low=0, high=64, default=0)
+    launch_lines: int = count("lines", "of a kernel that are there when its first CTA starts in a core", low=0, high=64, default=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +65,12 @@ class ConstantCache(Cache):
 
     mshr_merges: int = merges()
     hit_latency_cycles: int = hit_latency()
+    address_cycles: int = count(
+        "core cycles", "for each address that the lanes of a load want; 0: a line a cycle, whatever they want of it",
+        low=0, high=16, default=0,
+    )  # fmt: skip
+    second_bytes: int = count("bytes", "of a second cache behind it, 8 ways of 128 bytes; 0: there is none", low=0, default=0)
+    second_hit_latency_cycles: int = count("core cycles", "from access to data that it has", high=MAX_LATENCY, default=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,10 +104,20 @@ class DataCache(SectoredCache):
     write_global: str = choice("what a write to global memory does", *WRITE_POLICIES)
     write_local: str = choice("what a write to local memory does", *WRITE_POLICIES)
     write_allocate: bool = flag("a write that misses takes a line (unless it is write-evict)", default=False)
+    hits_written_words: bool = flag(
+        "a load hits words that were written though their sector has not been fetched: there is a mask of them", default=False
+    )
     miss_queue_entries: int = count("requests", "requests of a core that may wait for the network", high=MAX_INJECTIONS)
     split_requests: int = count(
         "requests", "requests of a non-deterministic load after which others have their turn; 0: all", low=0, high=32, default=0
     )
+    load_cycles: int = count("core cycles", "least that a load keeps the cache from the next", high=16, default=1)
+    store_line_cycles: int = count("core cycles", "that each line of a store or an atomic keeps it", high=16, default=1)
+    atomics_by_lane: bool = flag("lanes of an atomic on one address go to the L2 one after the other", default=False)
+    queue_entries: int = count(
+        "instructions", "memory instructions that may wait for the cache; 0: 4, without operand collectors 8",
+        low=0, high=64, default=0,
+    )  # fmt: skip
     ports: int = count("lines", "lines of one instruction that it serves in a cycle", high=16, default=1)
     enabled: bool = flag("loads and stores go through this cache at all", default=True)
     bypass_global: bool = flag("global memory skips it; only local memory is cached", default=False)
@@ -118,6 +136,13 @@ class L2Cache(SectoredCache):
     )
     slices_per_channel: int = count("slices", "slices in front of one memory channel", high=16)
     latency_cycles: int = count("L2 cycles", "pipe in front of a slice (GPGPU-Sim's ROP latency)", low=0, high=MAX_SLICE_QUEUE)
+    fetch_bytes: int = count("bytes", "that a miss reads from DRAM at least, from a multiple of it on; 0: what it wants", low=0,
+                             high=MAX_DATA_BYTES, power_of_two=True, default=0)  # fmt: skip
+    write_line_cycles: int = count(
+        "L2 cycles", "that a slice takes for each line that is written beside its sectors", low=0, high=16, default=0
+    )
+    atomic_cycles: int = count("L2 cycles", "that an atomic takes longer than a read", low=0, high=512, default=0)
+    atomics_per_100_cycles: int = count("atomics", "that a slice carries out in 100 L2 cycles", low=1, high=100, default=100)
     input_queue_entries: int = count("requests", "queue from the network to a slice", high=MAX_SLICE_QUEUE)
     output_queue_entries: int = count("replies", "queue from a slice to the network", high=MAX_SLICE_QUEUE)
     dram_queue_entries: int = count("requests", "queue from a slice to its memory channel", high=MAX_SLICE_QUEUE)

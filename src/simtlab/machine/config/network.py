@@ -19,6 +19,10 @@ class Network:
     channel_latency_cycles: int = count("network cycles", "a flit's way along one channel", high=MAX_CHANNEL_CYCLES)
     input_speedup: int = count("flits", "flits an input port may send into the switch in one cycle", high=MAX_VCS)
     header_bytes: int = count("bytes", "what a packet carries besides data", low=0, high=64)
+    coalescing_cores: int = count(
+        "cores", "cores of a group that share a read under way, of data, instructions or constants; 0: none do", low=0,
+        high=128, default=0,
+    )  # fmt: skip
     mesh_width: int = count("nodes", "columns (kind = mesh)", low=0, high=32, default=0)
     mesh_height: int = count("nodes", "rows (kind = mesh)", low=0, high=32, default=0)
 

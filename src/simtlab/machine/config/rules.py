@@ -8,6 +8,7 @@ from simtlab.machine.config.memory import Cache, SectoredCache
 from simtlab.machine.limits import (
     MAX_COLLECTORS,
     MAX_COPIES,
+    MAX_GROUPS,
     MAX_L1_LINES,
     MAX_L2_LINES,
     MAX_PACKET_FLITS,
@@ -26,6 +27,8 @@ def contradictions(config: "MachineConfig") -> list[str]:
     return [f"{key} = {value} is impossible: {allowed}" for rule in rules for key, value, allowed in rule(config)]
 
 
+SECOND_WAYS, SECOND_LINE_BYTES = 8, 128  # of the second constant cache
+MASKED_BYTES = 32  # of a sector that a load's mask of words covers
 Broken = Iterator[tuple[str, object, str]]
 
 
@@ -67,7 +70,7 @@ def _issue_rules(config: "MachineConfig") -> Broken:
         yield "issue.schedulers", schedulers, f"it must be a multiple of core.sub_cores ({sub_cores})"
     if banks % sub_cores:
         yield "register_file.banks", banks, f"it must be a multiple of core.sub_cores ({sub_cores})"
-    for unit in PHYSICAL_UNITS:
+    for unit in (*PHYSICAL_UNITS, "uniform"):
         number = config.units.number_of(unit)
         if number % sub_cores:
             yield f"units.{unit}_units", number, f"it must be a multiple of core.sub_cores ({sub_cores})"
@@ -99,6 +102,13 @@ def _cache_rules(config: "MachineConfig") -> Broken:
         entries, merges = getattr(config, name).mshr_entries, getattr(config, name).mshr_merges
         if entries * merges > MAX_WAITERS:
             yield f"{name}.mshr_merges", merges, f"times {name}.mshr_entries ({entries}) it may be at most {MAX_WAITERS}"
+    second, a_way, most = config.l1c.second_bytes, SECOND_WAYS * SECOND_LINE_BYTES, MAX_L1_LINES * SECOND_LINE_BYTES
+    if second % a_way or second // a_way & (second // a_way - 1) or second > most:
+        yield "l1c.second_bytes", second, f"it must be 0, or {a_way} (8 ways of 128 bytes) times a power of two, up to {most}"
+    if config.l1d.hits_written_words and config.l1d.sector_bytes > MASKED_BYTES:
+        yield "l1d.sector_bytes", config.l1d.sector_bytes, f"l1d.hits_written_words has a mask for {MASKED_BYTES} bytes"
+    if config.l2.fetch_bytes > config.l2.line_bytes:
+        yield "l2.fetch_bytes", config.l2.fetch_bytes, f"it may be at most l2.line_bytes ({config.l2.line_bytes})"
     if config.l2.line_bytes % config.l1d.sector_bytes:
         allowed = f"it must divide l2.line_bytes ({config.l2.line_bytes})"
         yield "l1d.sector_bytes", config.l1d.sector_bytes, allowed
@@ -139,6 +149,9 @@ def _shared_memory_rules(config: "MachineConfig") -> Broken:
 
 
 def _network_rules(config: "MachineConfig") -> Broken:
+    sharing, cores = config.network.coalescing_cores, config.core.cores
+    if sharing and -(-cores // sharing) > MAX_GROUPS:
+        yield "network.coalescing_cores", sharing, f"of core.cores ({cores}) there would be more than {MAX_GROUPS} groups"
     network = config.network
     longest = max(("l1d", "l1i", "l1c", "l1t", "l2"), key=lambda name: getattr(config, name).line_bytes)
     line_bytes = getattr(config, longest).line_bytes

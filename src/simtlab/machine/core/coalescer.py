@@ -11,10 +11,12 @@ from simtlab.execute.surface import SURFACE as IMAGE
 from simtlab.isa.spaces import LOCAL_BASE
 from simtlab.machine.core.shared_memory import conflict_passes
 from simtlab.machine.core.state import MAX_ACCESSES
-from simtlab.machine.core.timing import Memory
+from simtlab.machine.core.timing import Memory, timing_at
+from simtlab.program.action import Action
 
 GLOBAL, LOCAL, SHARED, CONSTANT = (int(m) for m in (Memory.GLOBAL, Memory.LOCAL, Memory.SHARED, Memory.CONSTANT))
-GENERIC, SURFACE = int(Memory.GENERIC), int(Memory.SURFACE)
+GENERIC, SURFACE, EXCHANGE = int(Memory.GENERIC), int(Memory.SURFACE), int(Memory.EXCHANGE)
+LOAD = int(Action.LOAD)
 LOCAL_MEMORY_BASE = 0x6000_0000_0000  # where threads' local memory lies for the caches, words of 32 lanes side by side
 WORD_BYTES = 4
 
@@ -28,6 +30,9 @@ def coalesce(gpu, core, op, warp, ins, mask):
     if op.memory == GENERIC:
         address = lane_address(warp, ins, lowest_lane(mask))
         op.memory = SHARED if is_shared(address) else LOCAL if is_local(address) else GLOBAL
+    if op.memory == EXCHANGE:
+        op.passes = timing_at(core.slots[op.slot].timing).row[op.pc].passes
+        return
     if op.memory == SHARED:
         before = gpu.conflicts.wanted
         op.passes = conflict_passes(gpu, warp, ins, mask, op.is_store == 0 and op.is_atomic == 1)
@@ -37,15 +42,58 @@ def coalesce(gpu, core, op, warp, ins, mask):
         op.memory = GLOBAL
         add_surface(gpu, core, op, warp, ins, mask)
         return
+    if op.memory == CONSTANT and core.one_constant > 0:
+        add_constants(core, op, warp, ins, mask)
+        return
     granule = gpu.constant_line_bytes if op.memory == CONSTANT else gpu.sector_bytes
     for lane in range(32):
         if (mask >> np.uint32(lane)) & np.uint32(1):
             address = lane_address(warp, ins, lane)
             if op.memory == LOCAL:
                 add_local(gpu, core, op, lane, address, ins.access_bytes, granule)
+            elif op.is_atomic and gpu.atomics_by_lane:
+                add_atomic(op, address, ins.access_bytes, granule, turn_of(warp, ins, mask, lane, address))
             else:
                 add(op, address, ins.access_bytes, granule)
     measure(op)
+
+
+@compiled
+def add_constants(core, op, warp, ins, mask):
+    """A load of constants of machine code: each address that lanes want."""
+    slot = core.slots[op.slot]
+    place = timing_at(slot.timing).row[op.pc].constant
+    if place >= 0:
+        add(op, slot.constants + place, WORD_BYTES, WORD_BYTES)
+        return
+    start = 0 if ins.action == LOAD else slot.constants + ins.operands[ins.address_at + 2]
+    for lane in range(32):
+        if (mask >> np.uint32(lane)) & np.uint32(1):
+            add(op, start + lane_address(warp, ins, lane), WORD_BYTES, WORD_BYTES)
+
+
+@compiled
+def turn_of(warp, ins, mask, lane, address):
+    """How many lanes before this one have the same address: as many times its atomic has to wait."""
+    turn = 0
+    for other in range(lane):
+        if (mask >> np.uint32(other)) & np.uint32(1):
+            turn += lane_address(warp, ins, other) == address
+    return turn
+
+
+@compiled
+def add_atomic(op, address, size, granule, turn):
+    """An atomic's lane goes with the others of its sector that have the same turn, in an access of their own."""
+    line = address & -granule
+    k = op.accesses - 1
+    while k >= 0 and not (op.lines[k] == line and op.turn[k] == turn):
+        k -= 1
+    if k < 0:
+        k = op.accesses
+        op.lines[k], op.turn[k], op.first[k], op.bytes[k] = line, turn, address, 0
+        op.accesses += 1
+    op.bytes[k] = min(op.bytes[k] + size, granule)
 
 
 @compiled
@@ -100,11 +148,13 @@ def add(op, address, size, granule):
         k -= 1
     if k >= 0:
         op.bytes[k] = min(op.bytes[k] + size, granule)
+        op.words[k] |= words_at(address - line, size)
         op.first[k] = op.first[k] | words_at(address - line, size) if op.is_store else min(op.first[k], address)
         return
     if op.accesses == MAX_ACCESSES:  # lanes with wide local variables, each at another place: see docs/deviations.md
         return
     op.lines[op.accesses] = line
+    op.words[op.accesses] = words_at(address - line, size)
     op.first[op.accesses] = words_at(address - line, size) if op.is_store else address
     op.bytes[op.accesses] = min(size, granule)
     op.accesses += 1

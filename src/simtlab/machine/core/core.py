@@ -7,7 +7,7 @@ import numpy as np
 
 from simtlab.compiled import call_hook, compiled
 from simtlab.machine.core.cta_slots import acknowledge, pause_beyond_limit
-from simtlab.machine.core.execution_units import dispatch, write_back
+from simtlab.machine.core.execution_units import dispatch, look_again, write_back
 from simtlab.machine.core.fetch import fetch, instructions_came
 from simtlab.machine.core.inflight import count_bits, next_planned
 from simtlab.machine.core.issue import issue
@@ -26,7 +26,7 @@ from simtlab.machine.core.stall import (
 )
 from simtlab.machine.core.texture_unit import serve_textures, texels_came
 from simtlab.machine.fifo import front, pop
-from simtlab.machine.memory.constant_cache import fill_constant
+from simtlab.machine.memory.constant_cache import FIRST_WARP, TOKENS, ask_for_operands, fill_constant, install
 from simtlab.machine.memory.l1 import NOBODY, NONE, fill_line, release, take_waiter, token_of
 from simtlab.machine.request import Kind, end
 from simtlab.machine.watch_log import note_end
@@ -57,6 +57,8 @@ def tick(gpu, core, requests):
         issue(gpu, core)
         core.judged = gpu.cycle
         fetch(gpu, core, requests)
+        if core.wants_constant & ~core.asked_constant:
+            ask_for_operands(gpu, core, requests)
     core.ticked = gpu.cycle
     count_residents(core, 1)
     fall_asleep(gpu, core)
@@ -164,7 +166,7 @@ def take_answer(gpu, core, requests):
     if request.kind == WRITE:
         acknowledge(gpu, core, request.warp)
     elif request.kind == INSTRUCTION:
-        instructions_came(core, request.address)
+        instructions_came(core, request.address, gpu.cycle)
     else:
         if request.kind == CONSTANT:
             constants_came(gpu, core, request.address)
@@ -204,11 +206,19 @@ def data_came(gpu, core, requests, request):
 @compiled
 def constants_came(gpu, core, address):
     """A line for the constant cache: those who wait for it have it."""
-    entry = fill_constant(core, address)
-    token = take_waiter(core.mshr_constant, entry)
-    while token != NOBODY:
-        answered(gpu, core, token)
-        token = take_waiter(core.mshr_constant, entry)
+    entry = fill_constant(core, address, gpu.cycle)
+    waiting = take_waiter(core.mshr_constant, entry)
+    while waiting != NOBODY:
+        token = waiting % TOKENS
+        if core.l15.enabled:
+            install(core.l1c, address + waiting // TOKENS * core.l1c.line_bytes, gpu.cycle)
+        if token < FIRST_WARP:
+            answered(gpu, core, token)
+        else:
+            slot = core.slots[token - FIRST_WARP]
+            slot.granted, slot.grant_at = address + waiting // TOKENS * core.l1c.line_bytes, gpu.cycle
+            look_again(core, token - FIRST_WARP, gpu.cycle)
+        waiting = take_waiter(core.mshr_constant, entry)
     release(core.mshr_constant, entry)
 
 

@@ -8,7 +8,7 @@ from simtlab.execute.state import cta_t, field_offset, warp_t
 from simtlab.machine.core.inflight import count_bits, lowest_bit
 from simtlab.machine.core.instruction_buffer import look_at_head
 from simtlab.machine.core.scoreboard import bit_of
-from simtlab.machine.core.state import REGISTER_WORDS, core_t
+from simtlab.machine.core.state import N_BARRIERS, REGISTER_WORDS, core_t
 from simtlab.machine.memory.cache import NO_WAY
 
 NEXT_CTA = -1
@@ -127,6 +127,12 @@ def take_slot(core, kernel, w, k, c, warp):
     slot.code, slot.timing, slot.pc_counts, slot.code_base = kernel.code, kernel.timing, kernel.pc_counts, kernel.code_base
     slot.in_flight, slot.collecting, slot.stores, slot.reservations = 0, 0, 0, 0
     slot.bloom, slot.asked_line = np.uint64(0), NO_WAY
+    slot.constants, slot.granted, slot.raised = kernel.constants, NO_WAY, 0
+    core.stalled = np.uint64(core.stalled & ~bit_of(w))  # EXIT has a stall count too
+    core.asked_constant = np.uint64(core.asked_constant & ~bit_of(w))
+    core.wants_constant = np.uint64(core.wants_constant & ~bit_of(w))
+    for barrier in range(N_BARRIERS):
+        slot.barriers[barrier] = 0
     for word in range(REGISTER_WORDS):
         slot.pending[word], slot.of_short[word] = np.uint64(0), np.uint64(0)
         slot.of_long[word], slot.of_constant[word] = np.uint64(0), np.uint64(0)
@@ -174,6 +180,7 @@ def move_out(gpu, core, c, k):
     if kernel.finished_ctas == kernel.launch.n_ctas:
         kernel.end = gpu.cycle
         gpu.finished_kernels += 1
+        gpu.ended = gpu.cycle
     pause_beyond_limit(core)
 
 

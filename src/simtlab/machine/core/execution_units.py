@@ -3,17 +3,20 @@
 import numpy as np
 
 from simtlab.compiled import compiled
+from simtlab.machine.core.control_bits import lower, take_reads
 from simtlab.machine.core.cta_slots import leave_if_drained
-from simtlab.machine.core.inflight import free_op, is_planned, plan, plan_release, take_planned, take_released
+from simtlab.machine.core.dependences import check
+from simtlab.machine.core.inflight import free_op, is_planned, lowest_bit, plan, plan_release, take_planned, take_released
+from simtlab.machine.core.kinds import OpState, Unit, WarProtection
 from simtlab.machine.core.ldst import count_load, offer
 from simtlab.machine.core.operand_collector import bank_of, leave
-from simtlab.machine.core.scoreboard import bit_of, check, clear_hazards, hold, let_go, release
-from simtlab.machine.core.state import FIRST_PREDICATE, OpState, Unit, WarProtection
+from simtlab.machine.core.scoreboard import bit_of, clear_hazards, hold, let_go, release
+from simtlab.machine.core.state import FIRST_PREDICATE
 from simtlab.machine.core.texture_unit import begin_fetch
 from simtlab.machine.core.timing import timing_at
 from simtlab.machine.fifo import NOTHING
 
-LDST, TEX = int(Unit.LDST), int(Unit.TEX)
+LDST, TEX, SP, HEAVY = int(Unit.LDST), int(Unit.TEX), int(Unit.SP), int(Unit.HEAVY)
 EXECUTING = int(OpState.EXECUTING)
 NO_COPY = -1
 RELEASE_ON_READ = int(WarProtection.RELEASE_ON_READ)
@@ -43,13 +46,25 @@ def begin(core, number, sub_core, row, cycle):
     if row.unit == TEX:
         begin_fetch(core, number)
         return True
-    copy = free_copy(core, sub_core, row.unit, cycle)
-    if copy == NO_COPY:
+    if not take_unit(core, sub_core, row, cycle):
         return False
-    core.unit_free[sub_core, row.unit, copy] = cycle + row.initiation
-    core.unit_busy[row.unit] += row.initiation
     op.state = EXECUTING
     plan(core, number, cycle + row.latency)
+    return True
+
+
+@compiled
+def take_unit(core, sub_core, row, cycle):
+    """Take a copy of an instruction's unit; False if none is free. Floats may also go to the pipe that multiplies integers."""
+    unit = row.unit
+    copy = free_copy(core, sub_core, unit, cycle)
+    if copy == NO_COPY and row.unit == SP:
+        unit = HEAVY
+        copy = free_copy(core, sub_core, unit, cycle)
+    if copy == NO_COPY:
+        return False
+    core.unit_free[sub_core, unit, copy] = cycle + row.initiation
+    core.unit_busy[unit] += row.initiation
     return True
 
 
@@ -109,6 +124,8 @@ def write_back(gpu, core):
     core.quiet = 0
     if core.detail == 1:
         let_go(core, take_released(core, cycle))
+    elif core.control_bits or core.barrier_cycles > 0:
+        end_waits(core, cycle)
     number = take_planned(core, cycle)
     while number != NOTHING:
         following = core.ops[number].next
@@ -120,6 +137,38 @@ def write_back(gpu, core):
         else:
             retire(gpu, core, number)
         number = following
+
+
+@compiled
+def end_waits(core, cycle):
+    """Stall counts that are over, barriers that are left, registers that are read, constants that have come from next door."""
+    warps, again = take_released(core, cycle), take_reads(core, cycle)
+    while warps != 0:
+        w = lowest_bit(warps)
+        bit = bit_of(w)
+        warps = np.uint64(warps & ~bit)
+        slot = core.slots[w]
+        if slot.stall_end <= cycle:
+            core.stalled = np.uint64(core.stalled & ~bit)
+        if core.leaving & bit and slot.leave_at <= cycle:
+            core.barrier = np.uint64(core.barrier & ~bit)
+            core.leaving = np.uint64(core.leaving & ~bit)
+        if core.asked_constant & bit and slot.grant_at <= cycle:
+            again = np.uint64(again | bit)
+    while again != 0:
+        w = lowest_bit(again)
+        again = np.uint64(again & ~bit_of(w))
+        look_again(core, w, cycle)
+
+
+@compiled
+def look_again(core, w, cycle):
+    """Something that the warp may have waited for is there."""
+    slot = core.slots[w]
+    if slot.granted >= 0 and slot.grant_at <= cycle:
+        core.asked_constant = np.uint64(core.asked_constant & ~bit_of(w))
+    if slot.buffered > 0:
+        check(core, timing_at(slot.timing).row[slot.head], w)
 
 
 @compiled
@@ -142,17 +191,26 @@ def retire(gpu, core, number):
     """The instruction is finished: its registers are there, and its warp may have something to issue again."""
     op = core.ops[number]
     w = op.slot
+    if op.outlives and core.slots[w].age != op.owner:
+        free_op(core, number)  # of a warp that has ended
+        return
     row = row_of(core, op)
+    if core.control_bits and row.is_fixed:
+        free_op(core, number)  # kept for those who watch
+        return
     if core.detail < 3:
         core.operands_written += row.registers_written
     if core.detail == 1:
         clear_hazards(core, w)
+    elif core.control_bits:
+        lower(core.slots[w], row.write_barrier)
+        lower(core.slots[w], op.read_barrier)
     else:
         release(core, row, w)
     if row.unit == LDST or row.unit == TEX:
         count_load(gpu, core, number, row)
     slot = core.slots[w]
-    slot.in_flight -= 1
+    slot.in_flight -= op.outlives == 0
     if row.is_branch:
         core.resolving = np.uint64(core.resolving & ~bit_of(w))
     if slot.in_flight == 0:

@@ -49,6 +49,9 @@ def fetch_for(gpu, core, requests, w):
     cache = core.l1i
     way = probe(cache, address)
     if way != NO_WAY and cache.line[way].pending == 0:
+        if cache.asked[way] > gpu.cycle:
+            core.moved = gpu.cycle  # it is being filled
+            return
         touch(cache, way)
         if way == slot.asked_line:
             lock(cache, way, -1)
@@ -67,6 +70,7 @@ def fetch_for(gpu, core, requests, w):
         ask(gpu, core, requests, way, address, w)
         lock(cache, way, 1)  # else warps could evict each other's lines for ever
         slot.asked_line = way
+        core.stream_first = core.stream_end = 0
         prefetch_behind(gpu, core, requests, w, address)
     core.fetching = np.uint64(core.fetching | bit_of(w))
 
@@ -86,19 +90,39 @@ def decode(gpu, core, w, address):
 
 @compiled
 def prefetch_behind(gpu, core, requests, w, address):
-    """Ask for the lines of the kernel that follow one, where they are neither there nor asked for."""
+    """Ask for the lines of the kernel that follow one. Those of the stream that were asked for before are not looked for again."""
     cache, kernel = core.l1i, gpu.kernel[core.slots[w].kernel]
     end = kernel.code_base + kernel.instructions * kernel.instruction_bytes
-    following = line_of(cache, address)
-    for _ in range(core.prefetch_lines):
-        following += cache.line_bytes
-        if following >= end or core.instruction_misses >= core.most_instruction_misses or no_room(core, requests):
-            return
+    following = line_of(cache, address) + cache.line_bytes
+    last = min(following + core.prefetch_lines * cache.line_bytes, end)
+    if core.stream_first <= following <= core.stream_end:
+        following = core.stream_end
+    else:
+        core.stream_first = following
+    while following < last and core.instruction_misses < core.most_instruction_misses and not no_room(core, requests):
         if probe(cache, following) == NO_WAY:
             way = victim(cache, following)
             if way == NO_WAY:
-                return
+                break
             ask(gpu, core, requests, way, following, w)
+        following += cache.line_bytes
+    core.stream_end = following
+
+
+@compiled
+def bring_first_lines(core, kernel, k):
+    """The first CTA of a kernel finds the beginning of its code: it comes with the launch."""
+    core.begun = np.uint64(core.begun | bit_of(k))
+    end = kernel.code_base + kernel.instructions * kernel.instruction_bytes
+    address = line_of(core.l1i, kernel.code_base)
+    for _ in range(core.launch_lines):
+        if address < end and probe(core.l1i, address) == NO_WAY:
+            way = victim(core.l1i, address)
+            if way != NO_WAY:
+                reserve(core.l1i, way, address, np.uint32(1))
+                fill(core.l1i, way, np.uint32(1))
+                touch(core.l1i, way)
+        address += core.l1i.line_bytes
 
 
 @compiled
@@ -112,10 +136,13 @@ def ask(gpu, core, requests, way, address, w):
 
 
 @compiled
-def instructions_came(core, address):
-    """A line of instructions is there: whoever waited for one tries again."""
+def instructions_came(core, address, cycle):
+    """A line of instructions has come, and is there when those before it are: whoever waited for one tries again."""
     way = probe(core.l1i, address)
     if way != NO_WAY:
         fill(core.l1i, way, np.uint32(1))
+        core.next_line = max(core.next_line, cycle)
+        core.l1i.asked[way] = core.next_line
+        core.next_line += core.line_cycles
     core.fetching, core.refused = np.uint64(0), np.uint64(0)
     core.instruction_misses -= 1

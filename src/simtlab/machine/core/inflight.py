@@ -3,8 +3,9 @@
 import numpy as np
 
 from simtlab.compiled import compiled, count_ones, count_trailing_zeros
+from simtlab.machine.core.kinds import OpState
 from simtlab.machine.core.scoreboard import bit_of
-from simtlab.machine.core.state import MAX_OPS, OpState
+from simtlab.machine.core.state import MAX_OPS, NO_BARRIER
 from simtlab.machine.fifo import NOTHING
 from simtlab.machine.limits import WHEEL
 
@@ -34,7 +35,7 @@ def new_op(core):
     op = core.ops[number]
     op.next = NOTHING
     op.accesses, op.served, op.outstanding, op.passes = 0, 0, 0, 0
-    op.hits_ready, op.began = 0, 0
+    op.hits_ready, op.began, op.read_barrier = 0, 0, NO_BARRIER
     return number
 
 

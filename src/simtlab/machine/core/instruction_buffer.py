@@ -5,7 +5,8 @@ import numpy as np
 from simtlab.compiled import compiled
 from simtlab.execute.simt_stack import pop
 from simtlab.execute.state import WarpStatus
-from simtlab.machine.core.scoreboard import bit_of, check, clear_hazards
+from simtlab.machine.core.dependences import check
+from simtlab.machine.core.scoreboard import bit_of, clear_hazards
 from simtlab.machine.core.timing import timing_at
 
 RUNNING = int(WarpStatus.RUNNING)

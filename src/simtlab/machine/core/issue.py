@@ -11,12 +11,15 @@ from simtlab.execute.simt_stack import count_lanes
 from simtlab.execute.state import Outcome, WarpStatus
 from simtlab.execute.warp import execute, lanes_of
 from simtlab.machine.core.coalescer import coalesce
+from simtlab.machine.core.control_bits import raise_barriers, reads_end, stall
 from simtlab.machine.core.cta_slots import leave_if_drained
-from simtlab.machine.core.execution_units import NO_COPY, begin, begin_alone, free_copy
-from simtlab.machine.core.inflight import lowest_bit, new_op, plan
+from simtlab.machine.core.execution_units import NO_COPY, begin, begin_alone, free_copy, take_unit
+from simtlab.machine.core.inflight import lowest_bit, new_op, plan, plan_release
 from simtlab.machine.core.instruction_buffer import advance
+from simtlab.machine.core.kinds import OpState, Unit, WarProtection
 from simtlab.machine.core.loads import is_counted, set_out
 from simtlab.machine.core.operand_collector import enter, free_collector
+from simtlab.machine.core.register_ports import read_cycles
 from simtlab.machine.core.scoreboard import bit_of, hold, note_reads, reserve
 from simtlab.machine.core.stall import (
     ACCESSES_AT,
@@ -36,17 +39,18 @@ from simtlab.machine.core.stall import (
     which_pipe,
     why_not,
 )
-from simtlab.machine.core.state import N_UNITS, OpState, Unit, WarProtection
+from simtlab.machine.core.state import N_UNITS, NO_BARRIER
 from simtlab.machine.core.texture_unit import has_place, take_place
-from simtlab.machine.core.timing import timing_at
+from simtlab.machine.core.timing import Memory, timing_at
 from simtlab.machine.fifo import NOTHING, is_full
 from simtlab.program.encode import code_at
 
-CONTROL, LDST, TEX = int(Unit.CONTROL), int(Unit.LDST), int(Unit.TEX)
-COLLECTING = int(OpState.COLLECTING)
+CONTROL, LDST, TEX, SP, HEAVY = (int(unit) for unit in (Unit.CONTROL, Unit.LDST, Unit.TEX, Unit.SP, Unit.HEAVY))
+COLLECTING, EXECUTING = int(OpState.COLLECTING), int(OpState.EXECUTING)
 RELIEF_CYCLES, RELIEF_MASK = 16, 1023  # of every 1,024 cycles
 RELEASE_ON_COMMIT, RELEASE_ON_READ = int(WarProtection.RELEASE_ON_COMMIT), int(WarProtection.RELEASE_ON_READ)
 BLOOMBOARD = int(WarProtection.BLOOMBOARD)
+CONSTANT = int(Memory.CONSTANT)
 RUNNING, DONE = int(WarpStatus.RUNNING), int(WarpStatus.DONE)
 OUT_BARRIER, OUT_DONE, OUT_FAULT, OUT_SERVICE = (
     int(o) for o in (Outcome.BARRIER, Outcome.DONE, Outcome.FAULT, Outcome.SERVICE)
@@ -55,8 +59,9 @@ OUT_BARRIER, OUT_DONE, OUT_FAULT, OUT_SERVICE = (
 
 @compiled
 def issue(gpu, core):
-    """Every scheduler's turn."""
-    for scheduler in range(core.schedulers):
+    """Every scheduler's turn. Those of sub-cores that share the load/store unit take turns at being the first."""
+    for k in range(core.schedulers):
+        scheduler = (k + gpu.cycle) % core.schedulers if core.control_bits else k
         cause, w = schedule(gpu, core, scheduler)
         core.cause[scheduler] = cause
         core.cause_place[scheduler] = 0
@@ -96,7 +101,7 @@ def schedule(gpu, core, scheduler):
     issue_warp(gpu, core, w)
     if core.dual_issue:
         issue_second(gpu, core, w, sub_core)
-    core.scheduler_free[scheduler] = gpu.cycle + core.issue_cycles
+    core.scheduler_free[scheduler] = gpu.cycle + max(core.issue_cycles, core.reading[sub_core])
     if gpu.hooks.warp_scheduler_on_issue != 0:
         call_hook(gpu.hooks.warp_scheduler_on_issue, core.address, own, np.uint64(w), gpu.cycle)
     return ISSUED, w
@@ -138,6 +143,8 @@ def takes(core, sub_core, unit, cycle):
         return not is_full(core.ldst_queue)
     if unit == TEX:
         return True
+    if unit == SP and free_copy(core, sub_core, HEAVY, cycle + 1) != NO_COPY:
+        return True
     return free_copy(core, sub_core, unit, cycle + 1) != NO_COPY  # where it will be in the cycle after its issue
 
 
@@ -166,9 +173,11 @@ def issue_warp(gpu, core, w):
     lanes = count_lanes(mask)
     count_issue(gpu, core, kernel, slot, lanes)
     core.lanes[row.lane_class] += lanes
+    if core.fixed_reads:
+        core.reading[core.sub_core_of[w]] = read_cycles(core, core.sub_core_of[w], w, row)
     if row.unit != CONTROL:
         start(gpu, core, w, mask, ins, warp)
-    elif row.is_branch and core.branch_cycles > 0:
+    elif row.is_branch and core.branch_cycles > 0 and core.control_bits == 0:
         resolve_later(gpu, core, w, pc)
     outcome = execute(kernel.launch, code, kernel.worker, cta, warp, ins, pc, mask, gpu.cycle)
     warp.executed += 1
@@ -177,6 +186,8 @@ def issue_warp(gpu, core, w):
         return
     if row.is_fence and slot.stores > 0:
         core.membar = np.uint64(core.membar | bit_of(w))
+    if core.control_bits:
+        follow_hints(gpu, core, w, row, pc, warp)
     if outcome == OUT_BARRIER:
         core.barrier = np.uint64(core.barrier | bit_of(w))
     else:
@@ -186,8 +197,19 @@ def issue_warp(gpu, core, w):
         cta.n_done += 1
         leave_if_drained(gpu, core, w)
     if outcome == OUT_BARRIER or outcome == OUT_DONE:
+        if outcome == OUT_BARRIER:
+            core.barrier_free = max(core.barrier_free, gpu.cycle) + core.arrival_cycles
         release_complete(cta, code)
-        wake_released(core, slot.cta)
+        wake_released(core, slot.cta, gpu.cycle)
+
+
+@compiled
+def follow_hints(gpu, core, w, row, pc, warp):
+    """Machine code: the stall count of an instruction, and a branch that was taken."""
+    stall(core, w, row, gpu.cycle)
+    core.slots[w].granted = -1
+    if row.is_branch and core.branch_cycles > 0 and warp.pc != pc + 1:
+        resolve_later(gpu, core, w, pc)
 
 
 @compiled
@@ -212,12 +234,16 @@ def start(gpu, core, w, mask, ins, warp):
     if core.detail == 1 and row.unit != LDST and row.unit != TEX:
         begin_alone(core, w, row, gpu.cycle + 1)
         return
+    if core.control_bits and row.is_fixed:
+        begin_fixed(gpu, core, w, row, pc)
+        return
     number = new_op(core)
     op = core.ops[number]
     op.slot, op.pc, op.unit, op.memory = w, pc, row.unit, row.memory
     op.is_store, op.is_atomic, op.issued, op.active = row.is_store, row.is_atomic, gpu.cycle, count_lanes(mask)
     op.deterministic = row.deterministic
-    op.state = COLLECTING
+    op.state, op.owner = COLLECTING, slot.age
+    op.outlives = core.control_bits and row.memory == CONSTANT
     if row.unit == LDST:
         coalesce(gpu, core, op, warp, ins, mask)
         if is_counted(gpu, op):
@@ -228,9 +254,15 @@ def start(gpu, core, w, mask, ins, warp):
         take_place(core, number, gpu.kernel[slot.kernel].launch, warp, ins, mask)
     if core.detail == 1:
         hold(core, w, row.waits_for)  # one instruction of a warp at a time: no scoreboard is needed
+    elif core.control_bits:
+        raise_barriers(slot, row)
+        op.read_barrier = row.read_barrier
+        if row.unit != LDST and row.unit != TEX:
+            reads_end(core, w, row.read_barrier, gpu.cycle + core.read_cycles)
+            op.read_barrier = NO_BARRIER
     else:
         reserve(core, row, w)
-    slot.in_flight += 1
+    slot.in_flight += op.outlives == 0
     sub_core = core.sub_core_of[w]
     if core.detail == 3:
         slot.collecting += 1
@@ -238,10 +270,28 @@ def start(gpu, core, w, mask, ins, warp):
         if core.war_mode == BLOOMBOARD:
             note_reads(slot, row)
     else:
-        core.operands_read += row.registers_read
+        if core.fixed_reads == 0 or row.unit == LDST or row.unit == TEX:
+            core.operands_read += row.registers_read
         begin(core, number, sub_core, row, gpu.cycle + 1)
     if core.war_mode == RELEASE_ON_COMMIT or (core.war_mode == RELEASE_ON_READ and core.detail == 3):
         core.busy_warp = np.uint64(core.busy_warp | bit_of(w))
+
+
+@compiled
+def begin_fixed(gpu, core, w, row, pc):
+    """Machine code: an instruction whose result the compiler's stall counts wait for. It takes its unit, and nothing else need be
+    known of it, unless somebody watches."""
+    sub_core = core.sub_core_of[w]
+    take_unit(core, sub_core, row, gpu.cycle + 1)
+    core.operands_written += row.registers_written
+    if core.fixed_reads == 0:
+        core.operands_read += row.registers_read
+    if gpu.watch != 0:
+        number = new_op(core)
+        op = core.ops[number]
+        op.slot, op.pc, op.unit, op.memory, op.state = w, pc, row.unit, row.memory, EXECUTING
+        op.owner, op.outlives, op.issued = core.slots[w].age, 1, gpu.cycle
+        plan(core, number, gpu.cycle + 1 + row.latency)
 
 
 @compiled
@@ -258,18 +308,23 @@ def resolve_later(gpu, core, w, pc):
     """A branch: the warp's next instruction is known some cycles from now."""
     number = new_op(core)
     op = core.ops[number]
-    op.slot, op.pc, op.unit = w, pc, CONTROL
+    op.slot, op.pc, op.unit, op.outlives = w, pc, CONTROL, 0
     core.slots[w].in_flight += 1
     core.resolving = np.uint64(core.resolving | bit_of(w))
     plan(core, number, gpu.cycle + core.branch_cycles)
 
 
 @compiled
-def wake_released(core, c):
-    """Warps that a barrier has set free go on with their next instruction."""
+def wake_released(core, c, cycle):
+    """Warps that a barrier has set free go on with their next instruction, where barriers take time when that is over."""
     cta = core.ctas[c]
     for k in range(cta.n_warps):
         w = core.slot_of[c, k]
-        if core.barrier & bit_of(w) and core.slots[w].cta == c and cta.warps[k].status == RUNNING:
-            core.barrier = np.uint64(core.barrier & ~bit_of(w))
+        if core.barrier & ~core.leaving & bit_of(w) and core.slots[w].cta == c and cta.warps[k].status == RUNNING:
+            if core.barrier_cycles > 0 and core.detail > 1:
+                core.leaving = np.uint64(core.leaving | bit_of(w))
+                core.slots[w].leave_at = max(core.barrier_free, cycle) + core.barrier_cycles
+                plan_release(core, w, core.slots[w].leave_at)
+            else:
+                core.barrier = np.uint64(core.barrier & ~bit_of(w))
             advance(core, w)

@@ -7,10 +7,12 @@ the set (tag), no MSHR, no room towards the network.
 import numpy as np
 
 from simtlab.compiled import call_hook, compiled
+from simtlab.machine.core.control_bits import reads_end
 from simtlab.machine.core.inflight import plan
+from simtlab.machine.core.kinds import OpState, Unit
 from simtlab.machine.core.loads import accepted, count_global_load, is_counted
-from simtlab.machine.core.state import MAX_OPS, OpState, Unit
-from simtlab.machine.core.timing import Memory
+from simtlab.machine.core.state import MAX_OPS, NO_BARRIER
+from simtlab.machine.core.timing import Memory, timing_at
 from simtlab.machine.fifo import NOTHING, front, is_full, pop, push
 from simtlab.machine.memory.cache import line_of, lock
 from simtlab.machine.memory.constant_cache import fetch_constant
@@ -18,7 +20,7 @@ from simtlab.machine.memory.l1 import Failure, load, mshr_full, send_atomic, sto
 from simtlab.machine.memory.prefetch import overtake, serve_prefetch
 
 IN_LDST, WAITING = int(OpState.IN_LDST), int(OpState.WAITING)
-GLOBAL, SHARED, CONSTANT = (int(m) for m in (Memory.GLOBAL, Memory.SHARED, Memory.CONSTANT))
+GLOBAL, SHARED, CONSTANT, EXCHANGE = (int(m) for m in (Memory.GLOBAL, Memory.SHARED, Memory.CONSTANT, Memory.EXCHANGE))
 NONE = int(Failure.NONE)
 LDST = int(Unit.LDST)
 
@@ -40,9 +42,12 @@ def serve(gpu, core, requests):
         core.unit_busy[LDST] += 1
         return
     number = front(core.ldst_queue)
+    if number != NOTHING and core.ldst_free > gpu.cycle:
+        core.moved = gpu.cycle
+        return
     if number != NOTHING:
         op = core.ops[number]
-        if op.memory == SHARED:
+        if op.memory == SHARED or op.memory == EXCHANGE:
             core.moved = gpu.cycle
             core.unit_busy[LDST] += op.passes > 0
             serve_shared(gpu, core, op)
@@ -52,6 +57,8 @@ def serve(gpu, core, requests):
                 serve_line(gpu, core, requests, number)
                 if core.ldst_blocked != NONE or op.served == op.accesses:
                     break
+            if op.served > before:
+                keep_busy(core, op, gpu.cycle)
             core.unit_busy[LDST] += op.served > before
             leave_if_served(gpu, core, number)
             if core.split > 0 and op.served > before and op.served < op.accesses:
@@ -60,6 +67,17 @@ def serve(gpu, core, requests):
         leave_if_served(gpu, core, number)
     if core.prefetches.count > 0:
         core.unit_busy[LDST] += serve_prefetch(gpu, core, requests)
+
+
+@compiled
+def keep_busy(core, op, cycle):
+    """How long an access keeps the L1: a load for some cycles at least, each line of a store or an atomic, each constant."""
+    if op.memory == CONSTANT:
+        core.ldst_free = cycle + core.one_constant
+    elif op.is_store or op.is_atomic:
+        core.ldst_free = cycle + core.store_cycles
+    elif op.served == op.accesses:
+        core.ldst_free = op.began + core.load_cycles
 
 
 @compiled
@@ -72,6 +90,9 @@ def leave_if_served(gpu, core, number):
     core.moved = gpu.cycle
     core.quiet = 0
     op.state = WAITING
+    if op.read_barrier != NO_BARRIER and core.slots[op.slot].age == op.owner:
+        reads_end(core, op.slot, op.read_barrier, gpu.cycle + core.read_cycles)
+        op.read_barrier = NO_BARRIER
     if op.outstanding == 0:
         finish(gpu, core, number)
 
@@ -91,7 +112,12 @@ def serve_shared(gpu, core, op):
         core.shared_passes += 1
         if op.passes > 0:
             replay(core, op)
-    op.hits_ready = gpu.cycle + gpu.shared_latency
+    latency = gpu.shared_latency
+    if op.memory == EXCHANGE:
+        latency = timing_at(core.slots[op.slot].timing).row[op.pc].latency
+    elif op.is_atomic:
+        latency += gpu.shared_atomic_latency
+    op.hits_ready = gpu.cycle + latency
 
 
 @compiled
@@ -108,13 +134,13 @@ def serve_line(gpu, core, requests, number):
     op = core.ops[number]
     if op.began == 0:
         begin(gpu, core, op, number)
-    line = line_of(core.l1d, op.lines[op.served])
-    while op.served < op.accesses and line_of(core.l1d, op.lines[op.served]) == line:
+    if op.memory == CONSTANT and core.one_constant > 0:
+        serve_constant(gpu, core, requests, number)
+        return
+    first = op.served
+    while op.served < op.accesses and go_together(gpu, core, op, first):
         failure = serve_access(gpu, core, requests, number)
-        core.ldst_blocked = failure
-        if failure != NONE:
-            core.l1_fail[failure] += 1
-            op.failed[failure - 1] += 1
+        if was_rejected(core, op, failure):
             return
         accepted(op, gpu.cycle)
         if core.prefetches.count > 0:
@@ -127,6 +153,36 @@ def serve_line(gpu, core, requests, number):
 
 
 @compiled
+def was_rejected(core, op, failure):
+    """Note what became of an access; whether it has to be tried again."""
+    core.ldst_blocked = failure
+    if failure == NONE:
+        return False
+    core.l1_fail[failure] += 1
+    op.failed[failure - 1] += 1
+    return True
+
+
+@compiled
+def go_together(gpu, core, op, first):
+    """Whether the next access is of the same line as the first one of this cycle; of an atomic, also of the same turn."""
+    if line_of(core.l1d, op.lines[op.served]) != line_of(core.l1d, op.lines[first]):
+        return False
+    return not (op.is_atomic and gpu.atomics_by_lane) or op.turn[op.served] == op.turn[first]
+
+
+@compiled
+def serve_constant(gpu, core, requests, number):
+    """One address of a load of constants."""
+    op = core.ops[number]
+    failure = fetch_constant(gpu, core, requests, number)
+    if was_rejected(core, op, failure):
+        return
+    op.served += 1
+    core.moved = gpu.cycle
+
+
+@compiled
 def is_stuck(gpu, core):
     """Whether the next access is sure to be rejected until an answer comes: a load that misses while all MSHRs are taken."""
     number = front(core.ldst_queue)
@@ -135,7 +191,7 @@ def is_stuck(gpu, core):
     op = core.ops[number]
     if op.memory != GLOBAL or op.is_store or op.is_atomic or op.began == 0 or op.served == op.accesses:
         return False
-    core.ldst_blocked = why_rejected(core, op.lines[op.served])
+    core.ldst_blocked = why_rejected(core, op)
     return core.ldst_blocked != NONE
 
 
@@ -200,6 +256,8 @@ def count_load(gpu, core, number, row):
     op = core.ops[number]
     if is_counted(gpu, op):
         count_global_load(gpu, core, op, row.load)
+    if op.memory == EXCHANGE:
+        return
     if op.memory == SHARED:
         core.shared_loads += op.is_store == 0 and op.is_atomic == 0
     elif op.is_store == 0:

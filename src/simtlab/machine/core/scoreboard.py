@@ -6,7 +6,8 @@ Per register by default; Coon's variant has a few entries a warp, and an instruc
 import numpy as np
 
 from simtlab.compiled import compiled
-from simtlab.machine.core.state import REGISTER_WORDS, Pending
+from simtlab.machine.core.kinds import Pending
+from simtlab.machine.core.state import REGISTER_WORDS
 
 NOTHING, FIXED, SHORT, LONG = int(Pending.NOTHING), int(Pending.FIXED), int(Pending.SHORT), int(Pending.LONG)
 CONSTANT = int(Pending.CONSTANT)
@@ -60,16 +61,15 @@ def hazard(slot, row):
 
 
 @compiled
-def check(core, row, w):
-    """Find what the warp's next instruction waits for, and put the warp into the matching set."""
+def what_is_pending(core, row, w):
+    """What the warp's next instruction waits for: a register, an entry of the scoreboard, a read."""
     slot = core.slots[w]
     worst = hazard(slot, row)
     if worst == NOTHING and core.scoreboard_entries > 0 and slot.reservations > 0:
         worst = FIXED if slot.reservations + row.destinations > core.scoreboard_entries else NOTHING
     if worst == NOTHING and slot.bloom != 0 and writes_what_is_read(slot, row):
         worst = FIXED
-    clear_hazards(core, w)
-    hold(core, w, worst)
+    return worst
 
 
 @compiled
@@ -95,6 +95,7 @@ def clear_hazards(core, w):
 def let_go(core, warps):
     """Warps have what they waited for."""
     keep = np.uint64(~warps)
+    core.wants_constant = np.uint64(core.wants_constant & keep)
     core.wait = np.uint64(core.wait & keep)
     core.short = np.uint64(core.short & keep)
     core.long = np.uint64(core.long & keep)

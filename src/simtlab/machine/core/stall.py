@@ -6,8 +6,9 @@ import numpy as np
 
 from simtlab.compiled import compiled, load_i64, store_i64
 from simtlab.machine.core.inflight import lowest_bit
+from simtlab.machine.core.kinds import Activity, Stall, Unit
 from simtlab.machine.core.operand_collector import GENERIC_POOL
-from simtlab.machine.core.state import N_STALLS, Activity, Stall, Unit
+from simtlab.machine.core.state import N_STALLS
 from simtlab.machine.core.timing import Memory, timing_at
 
 
@@ -40,7 +41,7 @@ ACTIVE, MEMORY, IDLE, STALLED = (int(a) for a in Activity)
 def candidates(core):
     """Warps that have an instruction and nothing to wait for but a free unit."""
     blocked = core.wait | core.short | core.long | core.constant | core.barrier | core.membar
-    blocked = blocked | core.resolving | core.busy_warp | core.draining
+    blocked = blocked | core.stalled | core.resolving | core.busy_warp | core.draining
     return np.uint64(core.occupied & core.buffered & ~blocked)
 
 
@@ -96,6 +97,9 @@ def why_not(core, mine):
         return WAIT, lowest_bit(np.uint64(mine & core.busy_warp))
     if mine & core.wait:
         return WAIT, lowest_bit(np.uint64(mine & core.wait))
+    counting = np.uint64(mine & core.stalled & ~(core.short | core.constant | core.long | core.barrier))
+    if counting:
+        return WAIT, lowest_bit(counting)
     if mine & core.short:
         return SHORT_SCOREBOARD, lowest_bit(np.uint64(mine & core.short))
     if mine & core.constant:

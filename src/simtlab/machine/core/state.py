@@ -3,12 +3,11 @@
 Sets of warps are 64-bit masks. Tables have a fixed capacity; how much of one is used is configuration.
 """
 
-from enum import IntEnum
-
 import numpy as np
 
 from simtlab.execute.state import cta_t
 from simtlab.machine.config.core import OPERATIONS
+from simtlab.machine.core.kinds import Stall, Unit
 from simtlab.machine.fifo import fifo_t
 from simtlab.machine.limits import (
     MAX_COLLECTORS,
@@ -39,84 +38,18 @@ FIRST_PREDICATE = 256
 MAX_FRAGMENT_LINES = 256  # 32 lanes with 8 texels each
 
 
-class Unit(IntEnum):
-    """Physical units an instruction can go to."""
-
-    CONTROL = 0  # branches, barriers, fences: dealt with at issue
-    SP = 1
-    INT = 2
-    DP = 3
-    SFU = 4
-    TENSOR = 5
-    LDST = 6
-    TEX = 7
-
-
 N_UNITS = len(Unit)
 LANE_CLASSES = (*OPERATIONS, "branch", "memory", "texture")  # what a lane does, for counting
 N_LANE_CLASSES = len(LANE_CLASSES)
 
 
-class Stall(IntEnum):
-    """Why a scheduler issued nothing in a cycle, in Nsight Compute's words; ISSUED if it did."""
-
-    ISSUED = 0
-    EMPTY = 1  # no warp to schedule
-    NO_INSTRUCTION = 2
-    BRANCH_RESOLVING = 3
-    WAIT = 4  # a fixed-latency result is not there yet
-    SHORT_SCOREBOARD = 5  # a result from shared memory or the special function unit
-    LONG_SCOREBOARD = 6  # a result from global, local or texture memory
-    BARRIER = 7
-    MEMBAR = 8
-    MATH_PIPE_THROTTLE = 9
-    LG_THROTTLE = 10  # the load/store unit takes no more, for global or local memory
-    MIO_THROTTLE = 11  # … for shared memory, or the special function unit takes no more
-    DISPATCH = 12  # the scheduler still sends an earlier warp into a narrow SIMD, or all operand collectors are reading
-    IMC_MISS = 13  # a constant that is not in its cache
-    DRAIN = 14  # the warp ended, its stores are under way
-    HELD_BACK = 15  # by the scheduling policy or the throttle (Nsight's "not selected" are warps that another went before)
-    TEX_THROTTLE = 16  # the texture unit takes no more
-    REPLAY = 17  # the slot went to another pass of an instruction issued before (issue.replay)
-
-
 N_STALLS = len(Stall)
 
 
-class Activity(IntEnum):
-    """What a core as a whole did in a cycle, as DYNCTA (section IV) looks at it."""
-
-    ACTIVE = 0  # a warp issued
-    MEMORY = 1  # no warp can issue, and some wait for data, or for the load/store unit to take their access: C_mem
-    IDLE = 2  # no warp can issue, no pipeline is stalled, and none waits for data: C_idle
-    STALLED = 3  # a warp is ready, and its pipeline, other than that to memory, takes nothing
-
-
-class Pending(IntEnum):
-    """What a register waits for."""
-
-    NOTHING = 0
-    FIXED = 1
-    SHORT = 2
-    LONG = 3
-    CONSTANT = 4
-
-
-class WarProtection(IntEnum):
-    """How a write is kept from overtaking an earlier read of the same warp (BOOK 3.3.1)."""
-
-    IN_ORDER = 0  # instructions of a warp leave the operand collector in program order
-    RELEASE_ON_COMMIT = 1  # one instruction of a warp in flight
-    RELEASE_ON_READ = 2  # one instruction of a warp collecting operands
-    BLOOMBOARD = 3  # a hashed set of registers still to be read
-
-
-class OpState(IntEnum):
-    FREE = 0
-    COLLECTING = 1
-    EXECUTING = 2
-    IN_LDST = 3
-    WAITING = 4  # for memory
+N_BARRIERS = 6  # dependence barriers of a warp, see control_bits.py
+NO_BARRIER = 7
+N_SLOTS = 3  # operand slots of the reuse cache
+READ_WHEEL = 32  # cycles ahead that a read of operands may be planned
 
 
 op_t = record_t(
@@ -135,11 +68,16 @@ op_t = record_t(
         ("is_store", "i1"),
         ("is_atomic", "i1"),
         ("deterministic", "i1"),  # the class of a global load (program/load_classes.py); -1: no global load
+        ("read_barrier", "i1"),  # dependence barrier that its operands' reading lowers, or NO_BARRIER
+        ("outlives", "i1"),  # its warp may end before it does
+        ("owner", "i8"),  # the age of its warp
         ("issued", "i8"),
         ("began", "i8"),  # when its first access was tried
         ("hits_ready", "i8"),  # when the last hit among its accesses has its data
         ("lines", "i8", (MAX_ACCESSES,)),  # sector addresses it touches
         ("bytes", "i2", (MAX_ACCESSES,)),  # bytes wanted of each
+        ("words", "u1", (MAX_ACCESSES,)),  # of a load's, which words of the sector are wanted, as bits
+        ("turn", "i1", (MAX_ACCESSES,)),  # of an atomic's, how many others on the same addresses go before it
         # Of a global load (core/loads.py), cycles from its issue on:
         ("first_access", "i4"),  # when the L1 took its first access,
         ("last_access", "i4"),  # … and its last
@@ -180,6 +118,17 @@ slot_t = record_t(
         ("of_short", "u8", (REGISTER_WORDS,)),  # … and those of them that come from shared memory or the SFU,
         ("of_long", "u8", (REGISTER_WORDS,)),  # … from memory,
         ("of_constant", "u8", (REGISTER_WORDS,)),  # … from the constant cache
+        # control bits (control_bits.py): how many instructions hold each dependence barrier up,
+        ("barriers", "i2", (N_BARRIERS,)),
+        ("raised", "i8"),  # … and as sets, which are up,
+        ("raised_short", "i8"),  # … by shared memory or the SFU, by memory, by the constant cache
+        ("raised_long", "i8"),
+        ("raised_constant", "i8"),
+        ("constants", "i8"),  # where the kernel's constant banks lie in the machine's memory
+        ("granted", "i8"),  # the line of constants that has come for it, or comes
+        ("grant_at", "i8"),  # … and when it is there,
+        ("stall_end", "i8"),  # … when its stall count is over,
+        ("leave_at", "i8"),  # … when it leaves a barrier
     ]
 )
 
@@ -235,6 +184,16 @@ core_t = record_t(
         ("decode_width", "i8"),
         ("l1_ports", "i8"),
         ("scoreboard_entries", "i8"),  # 0: one per register
+        ("control_bits", "i8"),  # dependences are the compiler's business (control_bits.py)
+        ("fixed_reads", "i8"),  # operands are read on a fixed schedule, with a reuse cache (register_ports.py)
+        ("read_cycles", "i8"),  # from the moment a memory instruction leaves its queue until its registers may be written
+        ("barrier_cycles", "i8"),  # of a CTA's barrier: from the last arrival on,
+        ("arrival_cycles", "i8"),  # … and from one arrival to the next
+        ("barrier_free", "i8"),  # when the last arrival is through
+        ("ldst_free", "i8"),  # when the L1 takes another access
+        ("load_cycles", "i8"),  # least cycles a load keeps it,
+        ("store_cycles", "i8"),  # … and each line of a store or an atomic
+        ("one_constant", "i8"),  # constants are read one address after another, each so many cycles; 0: a line a cycle
         ("branch_cycles", "i8"),
         ("banks", "i8"),
         ("bank_mask", "i8"),  # banks - 1 if they are a power of two, else 0
@@ -267,6 +226,11 @@ core_t = record_t(
         ("resolving", "u8"),
         ("draining", "u8"),
         ("fetching", "u8"),  # an instruction cache miss is pending
+        ("stalled", "u8"),  # their stall count is not over
+        ("leaving", "u8"),  # set free at a barrier that they have not left yet
+        ("yielded", "u8"),  # the compiler wants another warp to issue after theirs
+        ("wants_constant", "u8"),  # an operand is not in the constant cache
+        ("asked_constant", "u8"),  # … and was asked for
         ("refused", "u8"),  # a fetch found no MSHR, no line or no room towards memory, and nothing of that has changed since
         ("paused", "u8"),  # of CTAs beyond the throttle's number: they issue where no other can
         ("busy_warp", "u8"),  # WAR protection or the one-loop core holds the warp back
@@ -279,6 +243,9 @@ core_t = record_t(
         ("pool_of_unit", "i8", (N_UNITS,)),
         ("unit_copies", "i8", (N_UNITS,)),
         ("unit_free", "i8", (MAX_SUB_CORES, N_UNITS, MAX_COPIES)),
+        ("reading", "i8", (MAX_SUB_CORES,)),  # cycles that the last instruction takes to read its operands
+        ("reuse", "i8", (MAX_SUB_CORES, N_SLOTS)),  # warp slot and register that each slot of the reuse cache holds, or -1
+        ("read_done", "u8", (READ_WHEEL, N_BARRIERS)),  # warps whose operands are read in a cycle, by the barrier that is lowered
         ("bank_written", "i8", (MAX_SUB_CORES, MAX_REGISTER_BANKS)),  # last cycle a write took the bank
         ("bank_read", "i8", (MAX_SUB_CORES, MAX_REGISTER_BANKS)),
         ("slots", slot_t, (MAX_WARPS,)),
@@ -297,6 +264,7 @@ core_t = record_t(
         ("register_bank_conflicts", "i8"),
         ("write_conflicts", "i8"),
         ("operands_read", "i8"),
+        ("operands_reused", "i8"),
         ("operands_written", "i8"),
         ("unit_busy", "i8", (N_UNITS,)),
         ("occupied_warp_cycles", "i8"),
@@ -320,6 +288,7 @@ core_t = record_t(
         ("l1i_misses", "i8"),
         ("l1c_hits", "i8"),
         ("l1c_misses", "i8"),
+        ("l15_hits", "i8"),
         ("l1t_hits", "i8"),
         ("l1t_misses", "i8"),
         ("load_latency", "i8"),
@@ -361,12 +330,19 @@ core_t = record_t(
         ("l1d", cache_t(MAX_L1_LINES)),
         ("l1i", cache_t(MAX_L1_LINES)),
         ("l1c", cache_t(MAX_L1_LINES)),
+        ("l15", cache_t(MAX_L1_LINES)),
         ("l1t", cache_t(MAX_L1_LINES)),
         ("mshr", mshr_t),
         ("mshr_constant", mshr_t),
         ("instruction_misses", "i8"),  # lines in flight, and how many may be
         ("most_instruction_misses", "i8"),
         ("prefetch_lines", "i8"),  # of instructions, beyond the one fetched from
+        ("stream_first", "i8"),  # lines that were asked for one after the other: the first,
+        ("stream_end", "i8"),  # … and the first that was not
+        ("line_cycles", "i8"),  # that a line takes to come in,
+        ("next_line", "i8"),  # … and when the next can
+        ("launch_lines", "i8"),  # that are there when a kernel's first CTA starts,
+        ("begun", "u8"),  # … which it has for these kernels
         ("ideal_fetch", "i8"),
         ("texture_misses", "i8"),
         ("most_texture_misses", "i8"),

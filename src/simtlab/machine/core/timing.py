@@ -10,6 +10,8 @@ from simtlab.compiled import reader_of
 from simtlab.isa.shape import (
     ADDRESS,
     ADDRESS_64,
+    CONSTANT,
+    CONSTANT_64,
     DOUBLE,
     NOT_PREDICATE,
     PAIR,
@@ -18,18 +20,19 @@ from simtlab.isa.shape import (
     SCALAR_64,
     UNIFORM_PREDICATE,
 )
+from simtlab.machine.core.kinds import Pending, Unit
 from simtlab.machine.core.state import (
     FIRST_PREDICATE,
     LANE_CLASSES,
     MAX_DESTINATIONS,
     MAX_SOURCES,
     N_REGISTERS,
+    N_SLOTS,
+    NO_BARRIER,
     REGISTER_WORDS,
-    Pending,
-    Unit,
 )
 from simtlab.program.action import Action, Space
-from simtlab.program.encode import MAX_INSTRUCTIONS
+from simtlab.program.encode import INDEXED_CONSTANT, MAX_INSTRUCTIONS
 from simtlab.program.lower import Lowered
 from simtlab.program.operand import NO_REGISTER
 from simtlab.program.program import Program
@@ -46,6 +49,7 @@ class Memory(IntEnum):
     TEXTURE = 5
     GENERIC = 6  # decided by the address
     SURFACE = 7  # an image, read and written as global memory is
+    EXCHANGE = 8  # none: lanes exchange registers on the way of shared memory
 
 
 timing_t = np.dtype(
@@ -54,6 +58,7 @@ timing_t = np.dtype(
         ("lane_class", "i8"),  # a place in LANE_CLASSES
         ("latency", "i8"),
         ("initiation", "i8"),
+        ("passes", "i8"),  # of an exchange between lanes
         ("memory", "i8"),
         ("is_store", "i8"),
         ("is_atomic", "i8"),
@@ -64,6 +69,18 @@ timing_t = np.dtype(
         ("load", "i4"),  # its number among the program's global loads
         ("sources", "i8"),
         ("destinations", "i8"),
+        ("is_fixed", "i4"),  # machine code: stall counts alone wait for its result
+        ("stall", "i4"),  # … what the compiler's control bits say (control_bits.py),
+        ("yields", "i4"),
+        ("write_barrier", "i4"),
+        ("read_barrier", "i4"),
+        ("wait", "i4"),
+        ("counter", "i4"),  # … a barrier of which so many may still be up, or NO_BARRIER
+        ("at_most", "i4"),
+        ("reuse", "i4"),  # … and which operand slots stay in the reuse cache (register_ports.py)
+        ("slot_register", "i4", (N_SLOTS,)),  # the first register of each slot, or -1
+        ("slot_count", "i4", (N_SLOTS,)),
+        ("constant", "i8"),  # where in the constant banks it reads, or NO_CONSTANT or BY_INDEX
         ("registers_read", "i8"),  # sources and destinations without the predicates
         ("registers_written", "i8"),
         ("source", "i8", (MAX_SOURCES,)),
@@ -108,8 +125,29 @@ BY_OPCODE = {
     "IMAD": "int_mad", "VOTE": "vote", "MUFU": "sfu",
 }  # fmt: skip
 UNIFORM_KINDS = (SCALAR, SCALAR_64, ADDRESS, ADDRESS_64, UNIFORM_PREDICATE)
+# Machine code by its own names, where its pipe is not that of the row it has in common with PTX.
+BY_NAME = {
+    **dict.fromkeys(("MUFU", "POPC", "FLO", "BREV", "F2I", "I2F", "F2F", "FRND", "FCHK"), "sfu"),
+    **dict.fromkeys(("IADD3", "LEA", "IABS"), "int_add"), **dict.fromkeys(("IMAD", "IDP", "VIADD"), "int_mad"),
+    **dict.fromkeys(("FSEL", "SEL"), "compare"), **dict.fromkeys(("PRMT", "BMSK"), "shift"), "MOV": "move",
+    "FMNMX": "sp_max", **dict.fromkeys(("SHFL", "MATCH", "REDUX"), "shuffle"),
+    **dict.fromkeys(("S2R", "S2UR"), "convert"), **dict.fromkeys(("HADD2", "HMUL2", "HFMA2"), "half"),
+}  # fmt: skip
+NO_CONSTANT, BY_INDEX = -1, -2
+BY_THEMSELVES = (Unit.LDST, Unit.TEX, Unit.CONTROL)  # units whose instructions end when they do
+CONSTANTS = ("LDC",)  # loads of constants that take as long as they take
 FIRST_UNIFORM, N_UNIFORM = FIRST_PREDICATE + 8, N_REGISTERS - FIRST_PREDICATE - 8  # scoreboard entries behind the predicates'
 MULTIPLY_ADD = frozenset(("mad", "fma", "mad24", "madc", "dp4a", "dp2a", "sad"))
+
+
+def class_of(instruction: Lowered) -> str:
+    """The class of operation that decides latency and unit: a section of the machine's `units`."""
+    opcode = instruction.origin.opcode
+    if instruction.hints is None:
+        return operation_class(instruction.spelling)
+    if opcode == "IMAD" and "HI" in instruction.origin.modifiers:
+        return "int_mul"
+    return BY_NAME.get(opcode) or operation_class(instruction.spelling)
 
 
 def operation_class(spelling: str) -> str:
@@ -155,6 +193,7 @@ def timing_table(program: Program, units: Any, warp_passes: int) -> np.ndarray:
         for instruction in function.instructions:
             row = table[number]
             _fill_unit(row, instruction, units, warp_passes)
+            _fill_hints(row, instruction)
             _fill_registers(row, instruction, function.allocation.place, bases[name])
             number += 1
     table["deterministic"][:number] = program.load_classes
@@ -183,25 +222,70 @@ def _fill_unit(row: np.void, instruction: Lowered, units: Any, warp_passes: int)
         row["unit"], row["latency"], row["initiation"] = Unit.CONTROL, 1, 1
         row["lane_class"] = LANE_CLASSES.index("branch")
         return
-    if action in (Action.COMPUTE, Action.TIME):
-        name = operation_class(instruction.spelling)
+    if action in (Action.COMPUTE, Action.TIME) and not is_constant_load(instruction):
+        name = class_of(instruction)
         chosen = getattr(units, name)
         row["unit"], row["lane_class"] = Unit[units.executed_on(name).upper()], LANE_CLASSES.index(name)
+        if units.uniform_units and is_uniform(instruction):
+            row["unit"] = Unit.UNIFORM
         row["latency"] = chosen.latency_cycles + (warp_passes - 1)
         row["initiation"] = chosen.initiation_cycles * warp_passes
-        if row["unit"] == Unit.SFU:
+        if row["unit"] in (Unit.SFU, Unit.LDST):
             row["waits_for"] = Pending.SHORT
+        if row["unit"] == Unit.LDST:
+            row["memory"], row["passes"] = Memory.EXCHANGE, 1
+            if instruction.origin.opcode in ("MATCH", "REDUX"):
+                longer = instruction.origin.opcode.lower()
+                row["passes"] = getattr(units, f"{longer}_passes")
+                row["latency"] += getattr(units, f"{longer}_cycles")
         return
     row["unit"], row["latency"], row["initiation"] = Unit.LDST, 1, 1
     row["lane_class"] = LANE_CLASSES.index("texture" if action == Action.TEXTURE else "memory")
     row["is_store"] = action == Action.STORE or instruction.origin.opcode in ("sust", "SUST")
     row["is_atomic"] = action == Action.ATOMIC
     row["memory"] = Memory.SURFACE if action == Action.SURFACE else SPACES[instruction.space]
+    if action == Action.COMPUTE:
+        row["memory"] = Memory.CONSTANT
     if action == Action.TEXTURE:
         row["unit"], row["memory"] = Unit.TEX, Memory.TEXTURE
     row["waits_for"] = Pending.SHORT if row["memory"] == Memory.SHARED else Pending.LONG
     if row["memory"] == Memory.CONSTANT:
         row["waits_for"] = Pending.CONSTANT
+
+
+def is_constant_load(instruction: Lowered) -> bool:
+    return instruction.hints is not None and instruction.origin.opcode in CONSTANTS
+
+
+def is_uniform(instruction: Lowered) -> bool:
+    """Whether an instruction of machine code computes once for the warp: ULOP3, UIADD3, and so on."""
+    return instruction.hints is not None and instruction.origin.opcode.startswith("U")
+
+
+def _fill_hints(row: np.void, instruction: Lowered) -> None:
+    """What the compiler tells the core; nothing of it in PTX."""
+    row["write_barrier"] = row["read_barrier"] = row["counter"] = NO_BARRIER
+    row["slot_register"], row["constant"] = -1, NO_CONSTANT
+    if instruction.hints is None:
+        return
+    control = instruction.hints.control
+    row["stall"], row["yields"], row["wait"] = control.stall, control.yields, control.wait
+    if row["unit"] != Unit.CONTROL:  # what is dealt with at issue holds nothing up
+        row["write_barrier"], row["read_barrier"] = control.write_barrier, control.read_barrier
+    row["is_fixed"] = row["write_barrier"] == row["read_barrier"] == NO_BARRIER and row["unit"] not in BY_THEMSELVES
+    if instruction.hints.counter is not None:
+        row["counter"], row["at_most"] = instruction.hints.counter, instruction.hints.at_most
+    for k, slot in enumerate(instruction.hints.slots):
+        if slot is not None and row["unit"] not in (Unit.LDST, Unit.TEX, Unit.CONTROL):
+            row["slot_register"][k], row["slot_count"][k] = slot.register, slot.count
+            row["reuse"] |= slot.reused << k
+    places = [operand.value for operand in instruction.operands if operand.kind in (CONSTANT, CONSTANT_64)]
+    if instruction.spelling.startswith("ld.param"):
+        places = [instruction.operands[-1].value]
+    if places:
+        row["constant"] = places[0]
+    elif instruction.spelling.startswith(INDEXED_CONSTANT):
+        row["constant"] = BY_INDEX
 
 
 def _fill_registers(row: np.void, instruction: Lowered, place: list[int], base: int) -> None:

@@ -64,6 +64,7 @@ def cache_t(max_lines: int) -> np.dtype:
             ("write_policy_global", "i1"),
             ("write_policy_local", "i1"),
             ("write_allocate", "i1"),
+            ("by_word", "i1"),  # a load may hit words that were written, where their sector is not there
             ("victim_hook", "i8"),  # address of the replacement policy's hook, or 0
             ("own", "i8"),
             ("first_line", "i8"),  # host address of the lines

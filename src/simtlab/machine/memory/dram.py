@@ -103,7 +103,7 @@ def fill(channel, entry, request, cycle):
     if channel.scheduler == FCFS:
         entry.sorter = READ  # in order of arrival: nothing is sorted
     begins = request.column & (channel.access_bytes - 1)  # within its first access
-    entry.accesses = max(1, np.uint32(begins + request.bytes + channel.access_bytes - 1) // np.uint32(channel.access_bytes))
+    entry.accesses = max(1, np.uint32(begins + request.dram_bytes + channel.access_bytes - 1) // np.uint32(channel.access_bytes))
     entry.outcome = HIT
     channel.arrivals += 1
 

@@ -110,7 +110,7 @@ def load(gpu, core, requests, number):
         return miss(gpu, core, requests, number, address, NO_WAY)
     bit = sector_bit(cache, address)
     way = probe(cache, address)
-    if way != NO_WAY and cache.line[way].sectors & bit:
+    if way != NO_WAY and (cache.line[way].sectors & bit or (cache.by_word and were_written(cache, way, op))):
         touch(cache, way)
         core.l1_hits += 1
         core.l1_lookups += 1
@@ -135,6 +135,14 @@ def load(gpu, core, requests, number):
             count_use(gpu, core, core.mshr.entry[entry].asked)
         return NONE
     return miss(gpu, core, requests, number, address, way)
+
+
+@compiled
+def were_written(cache, way, op):
+    """Whether all the words that an access wants were written since the line took its place, though its sector was not fetched."""
+    place = (op.lines[op.served] & (cache.line_bytes - 1)) >> 2
+    wanted = np.uint64(np.uint64(op.words[op.served]) << np.uint64(place))
+    return cache.line[way].written & wanted == wanted
 
 
 @compiled
@@ -199,12 +207,12 @@ def take_entry(gpu, core, requests, address, way):
 
 
 @compiled
-def why_rejected(core, address):
-    """Why a load of an address would be rejected while no MSHR is free; NONE if it hits, or merges with a pending miss. That its
+def why_rejected(core, op):
+    """Why a load's next access would be rejected while no MSHR is free; NONE if it hits, or merges with a pending miss. That its
     line is not there is noted, for that stays so until another miss is taken."""
-    cache = core.l1d
+    cache, address = core.l1d, op.lines[op.served]
     way = probe(cache, address)
-    if way != NO_WAY and cache.line[way].sectors & sector_bit(cache, address):
+    if way != NO_WAY and (cache.line[way].sectors & sector_bit(cache, address) or (cache.by_word and were_written(cache, way, op))):
         return NONE
     if find_entry(core.mshr, address) != NO_ENTRY:
         return NONE
@@ -340,8 +348,11 @@ def send_atomic(gpu, core, requests, number):
 
 @compiled
 def forget_first_level(cores):
-    """Empty the data and instruction caches of all cores."""
+    """Empty the data and instruction caches of all cores, and of machine code the constants, which each launch has of its own."""
     for c in range(len(cores)):
+        if cores[c].l15.enabled:
+            forget_all(cores[c].l1c)
+            forget_all(cores[c].l15)
         forget_all(cores[c].l1d)
         forget_all(cores[c].l1i)
 

@@ -37,6 +37,7 @@ from simtlab.machine.request import Kind, L2Answer, create, end
 from simtlab.machine.watch_log import note_end
 
 WRITE, WRITE_BACK, ATOMIC = int(Kind.WRITE), int(Kind.WRITE_BACK), int(Kind.ATOMIC)
+INSTRUCTION, CONSTANT = int(Kind.INSTRUCTION), int(Kind.CONSTANT)
 HIT, HIT_RESERVED, MISS = (int(answer) for answer in L2Answer)
 find_entry, merge, allocate = table.find, table.merge, table.allocate
 mshr_full, can_merge, take_waiter, release = table.is_full, table.can_merge, table.take_waiter, table.release
@@ -139,7 +140,7 @@ def take_data(gpu, slice, requests):
         slice.filling = request.entry
         way = slice.mshr.entry[slice.filling].way
         if way != NO_WAY:
-            fill(slice.cache, way, sectors_of(slice.cache, sector_of(slice.cache, request.address), request.bytes))
+            fill(slice.cache, way, sectors_of(slice.cache, slice.mshr.entry[slice.filling].address, request.dram_bytes))
     if is_full(slice.output):
         return
     waiter = take_waiter(slice.mshr, slice.filling)
@@ -173,7 +174,7 @@ def make_dirty(slice, way, address):
 def answer(gpu, slice, requests, number):
     """Send a request back to its core, its data a hit latency from now."""
     request = requests.entry[number]
-    request.ready = gpu.l2.cycle + slice.cache.hit_latency
+    request.ready = gpu.l2.cycle + slice.cache.hit_latency + (gpu.l2_atomic_latency if request.kind == ATOMIC else 0)
     request.destination = request.home
     carries = 0 if request.kind == WRITE else min(request.bytes, ATOMIC_BYTES) if request.kind == ATOMIC else request.bytes
     request.flits = gpu.flits[carries]
@@ -191,11 +192,19 @@ def serve(gpu, slice, requests):
         return
     if not is_still_blocked(slice):
         kind = requests.entry[number].kind
+        free_at = (slice.next_atomic + 99) // 100 if kind == ATOMIC else slice.write_end
+        if free_at > gpu.l2.cycle:
+            requests.entry[number].ready = free_at  # it is busy with another
+            slice.blocked = NONE
+            return
         is_write = kind == WRITE or kind == WRITE_BACK
         slice.blocked = write(gpu, slice, requests, number) if is_write else read(gpu, slice, requests, number)
     if slice.blocked == NONE:
+        if requests.entry[number].kind == ATOMIC:
+            slice.next_atomic = max(slice.next_atomic, 100 * gpu.l2.cycle - 99) + slice.atomic_hundredths
         pop(slice.input)
         slice.accesses += 1
+        slice.code_accesses += requests.entry[number].kind == INSTRUCTION or requests.entry[number].kind == CONSTANT
     else:
         slice.stalls += 1
 
@@ -219,7 +228,7 @@ def read(gpu, slice, requests, number):
     address = sector_of(slice.cache, request.address)
     way = probe_set(cache, request.set, address)
     wanted = sectors_of(cache, address, request.bytes)
-    if way != NO_WAY and cache.line[way].sectors & wanted == wanted and not must_queue(slice, request, address):
+    if way != NO_WAY and cache.line[way].sectors & wanted == wanted and not must_queue(gpu, slice, request, address):
         touch(cache, way)
         slice.hits += 1
         request.l2_answer = HIT
@@ -228,7 +237,8 @@ def read(gpu, slice, requests, number):
             slice.atomics += 1
         answer(gpu, slice, requests, number)
         return NONE
-    entry = find_entry(slice.mshr, address)
+    block = fetched_from(gpu, address)
+    entry = find_entry(slice.mshr, block)
     if entry != NO_ENTRY:
         if not can_merge(slice.mshr, entry):
             return NO_LINE
@@ -245,15 +255,15 @@ def read(gpu, slice, requests, number):
         way = make_room(gpu, slice, requests, request.set)
         if way < 0:
             return -way
-        reserve(cache, way, address, wanted)
-    else:
-        expect(cache, way, wanted)
-    request.entry = allocate(slice.mshr, address, way)
+        reserve(cache, way, block, np.uint32(0))
+    request.bytes = max(request.bytes, cache.sector_bytes)
+    request.dram_bytes = max(request.bytes, gpu.l2_fetch_bytes)
+    expect(cache, way, sectors_of(cache, block, request.dram_bytes))
+    request.entry = allocate(slice.mshr, block, way)
     merge(slice.mshr, request.entry, number)
     slice.misses += 1
     request.l2_answer = MISS
     slice.atomics += request.kind == ATOMIC
-    request.bytes = max(request.bytes, cache.sector_bytes)
     request.ready = gpu.l2.cycle + gpu.dram_latency
     request.to_dram = gpu.cycle
     push(slice.to_dram, number)
@@ -261,9 +271,17 @@ def read(gpu, slice, requests, number):
 
 
 @compiled
-def must_queue(slice, request, address):
+def fetched_from(gpu, address):
+    """Where the bytes begin that a miss of an address reads from DRAM."""
+    return address & -gpu.l2_fetch_bytes if gpu.l2_fetch_bytes > 0 else address
+
+
+@compiled
+def must_queue(gpu, slice, request, address):
     """Whether an atomic finds its line there while others that came before it are still being served: it joins them."""
-    return request.kind == ATOMIC and slice.filling != NOT_FILLING and slice.mshr.entry[slice.filling].address == address
+    if request.kind != ATOMIC or slice.filling == NOT_FILLING:
+        return False
+    return slice.mshr.entry[slice.filling].address == fetched_from(gpu, address)
 
 
 @compiled
@@ -281,6 +299,10 @@ def write(gpu, slice, requests, number):
         reserve(cache, way, request.address, np.uint32(0))
     write_words(cache, way, request.address, request.words, True)
     touch(cache, way)
+    gpu.wrote = 1
+    if way != slice.last_written:
+        slice.last_written = way
+        slice.write_end = gpu.l2.cycle + 1 + gpu.write_line_cycles
     if request.kind == WRITE_BACK:
         if gpu.watch != 0:
             note_end(gpu, request)
@@ -304,7 +326,7 @@ def make_room(gpu, slice, requests, set):
     request = requests.entry[number]
     first, last = ends_of(slice.cache.line[way].dirty)
     request.kind, request.address = WRITE_BACK, address_of(slice.cache, way) + first * slice.cache.sector_bytes
-    request.bytes = (last - first + 1) * slice.cache.sector_bytes
+    request.bytes = request.dram_bytes = (last - first + 1) * slice.cache.sector_bytes
     request.ready = gpu.l2.cycle + gpu.dram_latency
     request.core = -1
     locate(gpu.map, requests, number)

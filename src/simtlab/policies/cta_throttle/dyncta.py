@@ -6,7 +6,7 @@ Idle for long, or hardly waiting: one CTA more. Waiting for long: one less, and 
 
 import numpy as np
 
-from simtlab.machine.core.state import Activity
+from simtlab.machine.core.kinds import Activity
 from simtlab.policies.hook import hook
 
 MEMORY, IDLE = int(Activity.MEMORY), int(Activity.IDLE)

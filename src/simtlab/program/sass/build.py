@@ -27,6 +27,7 @@ from simtlab.program.program import MAX_LOCAL_BYTES, Program, at
 from simtlab.program.sass import convert, floating, flow, half, integer, memory, texture, warp  # noqa: F401  fill the table of lowerings
 from simtlab.program.sass.constants import ConstantBanks, banks_of
 from simtlab.program.sass.given import NOTHING, Given, UnknownSass, lower_instruction
+from simtlab.program.sass.hints import hints_of
 from simtlab.program.sass.registers import FIRST_PREDICATE, allocation_of, registers_of
 
 SERVICE_ADDRESSES = {name: SERVICE_BASE + SERVICE_STEP * number for name, number in SERVICES.items()}
@@ -113,7 +114,7 @@ def lowered_of(
         result = flow.result_behind(instructions, k) if i.opcode == "BAR" and "RED" in i.parts else NOTHING
         given = Given(i, origin, banks.starts, banks.sizes, functions, addresses, result)
         try:
-            found.append(lower_instruction(given))
+            found.append(replace(lower_instruction(given), hints=hints_of(i)))
         except UnknownSass as problem:
             unknown.append(str(problem))
             continue

@@ -12,7 +12,9 @@ from simtlab.report.rules.memory import BUSY, resident
 from simtlab.report.rules.words import Finding, by_line, named, percent, share_of_line, waits
 
 PIPES = ("math_pipe_throttle", "dispatch")
-UNIT_NAMES = {"sp": "SP", "int": "integer", "dp": "double-precision", "sfu": "special function", "tensor": "tensor"}
+UNIT_NAMES = {
+    "sp": "SP", "heavy": "multiply-add", "int": "integer", "dp": "double-precision", "sfu": "special function", "tensor": "tensor",
+}  # fmt: skip
 INSTRUCTION_BYTES = {"PTX": 8, "SASS": 16}  # as the machine fetches them
 
 

@@ -1,0 +1,77 @@
+"""The request coalescer in front of the network: while a read is under way from one core of a group, others of the group that
+want the same wait for the same answer instead of asking for their own.
+
+All cores begin a kernel with the same code, and often with the same data. Without this, each line would leave the L2 once for
+every core. Reads under way are kept in a table by a hash of their address; one that finds its place taken goes alone.
+"""
+
+import numpy as np
+
+from simtlab.compiled import compiled
+from simtlab.machine.fifo import NOTHING, push
+from simtlab.machine.limits import MAX_GROUPS
+from simtlab.machine.record import record_t
+from simtlab.machine.request import Kind
+
+PLACES = 512  # for reads under way of one group
+PLACE_BITS = 9
+GOLDEN = np.uint64(0x9E37_79B9_7F4A_7C15)  # spreads addresses over the places
+FREE = -1
+READ, INSTRUCTION, CONSTANT = int(Kind.READ), int(Kind.INSTRUCTION), int(Kind.CONSTANT)
+
+coalescer_t = record_t(
+    [
+        ("cores", "i8"),  # of a group; 0: requests are not coalesced
+        ("address", "i8", (MAX_GROUPS, PLACES)),  # by group: what is read, or FREE
+        ("waiting", "i8", (MAX_GROUPS, PLACES)),  # the first of the requests that wait for each, a list by `next`
+    ]
+)
+
+
+@compiled
+def is_coalesced(coalescer, request):
+    return coalescer.cores > 0 and (request.kind == READ or request.kind == INSTRUCTION or request.kind == CONSTANT)
+
+
+@compiled
+def place_of(address):
+    return np.int64(np.uint64(np.uint64(address >> 5) * GOLDEN) >> np.uint64(64 - PLACE_BITS))
+
+
+@compiled
+def join(coalescer, requests, number):
+    """Wait for the answer to another's request, if there is one under way."""
+    request = requests.entry[number]
+    group, place = request.core // coalescer.cores, place_of(request.address)
+    if coalescer.address[group, place] != request.address:
+        return False
+    request.next = coalescer.waiting[group, place]
+    request.sent = request.arrived = request.answered = request.born
+    coalescer.waiting[group, place] = number
+    return True
+
+
+@compiled
+def note_sent(coalescer, request):
+    """A request is under way: others may wait for its answer, if its place is free."""
+    group, place = request.core // coalescer.cores, place_of(request.address)
+    if coalescer.address[group, place] == FREE:
+        coalescer.address[group, place], coalescer.waiting[group, place] = request.address, NOTHING
+
+
+@compiled
+def hand_out(gpu, cores, requests, request):
+    """An answer has come: those who waited for it have it too."""
+    coalescer = gpu.coalescer
+    group, place = request.core // coalescer.cores, place_of(request.address)
+    if coalescer.address[group, place] != request.address:
+        return
+    number = coalescer.waiting[group, place]
+    coalescer.address[group, place], coalescer.waiting[group, place] = FREE, NOTHING
+    while number != NOTHING:
+        other = requests.entry[number]
+        following = other.next
+        other.next, other.delivered, other.l2_answer = NOTHING, gpu.cycle, request.l2_answer
+        push(cores[other.core].responses, number)
+        gpu.wake[other.core] = min(gpu.wake[other.core], gpu.cycle + 1)
+        number = following
