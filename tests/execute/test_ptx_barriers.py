@@ -298,6 +298,14 @@ def test_an_index_beyond_the_list_of_targets_is_a_fault():
         functional().load(text)["k"](1, 3, [])
 
 
+def test_lanes_that_name_each_other_in_one_direction_only_never_meet():
+    """Odd lanes name a pair, even ones all: an H200 hangs."""
+    text = HEAD + """.visible .entry k() { .reg .b32 %r<5>; .reg .pred %p; mov.u32 %r1, %laneid; and.b32 %r2, %r1, 1;
+ setp.eq.u32 %p, %r2, 0; sub.u32 %r3, %r1, %r2; shl.b32 %r4, 3, %r3; @%p mov.b32 %r4, -1; bar.warp.sync %r4; ret; }"""
+    with pytest.raises(sl.DeviceFault, match="lanes of a warp wait for each other at different places, for ever"):
+        functional().load(text)["k"](1, 32, [])
+
+
 def test_an_unknown_reconvergence_is_refused_by_name():
     with pytest.raises(sl.SimtlabError, match=r"reconvergence is 'magic'; it must be 'stack' or 'barriers'"):
         sl.Gpu(reconvergence="magic")

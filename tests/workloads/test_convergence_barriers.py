@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import simtlab as sl
+from simtlab.machine.core.kinds import Stall
 from simtlab.machine.core.stall import Work
-from simtlab.machine.core.state import Stall
 from simtlab.program.action import Action
 
 EVERYDAY = ["BFS", "HST", "MST", "PFF", "SCN"]

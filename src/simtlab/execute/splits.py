@@ -16,6 +16,7 @@ from simtlab.execute.state import FaultCode, Outcome
 from simtlab.execute.turns import (
     AT_COLLECTIVE,
     AT_CTA_BARRIER,
+    AT_EXCLUSIVE,
     AT_WARP_SYNC,
     READY,
     fault,
@@ -32,11 +33,11 @@ from simtlab.program.action import SERVICE_BASE, SERVICE_STEP, Action, Condition
 
 SPLIT, JUMP, MEET, CONVERGE, LEAVE, YIELD, WARP_SYNC = (int(Action(k)) for k in range(19, 26))
 SAVE_BARRIER, RESTORE_BARRIER, END, CTA_BARRIER, LIBRARY_CALL = (int(Action(k)) for k in range(26, 31))
-COLLECTIVE, END_COLLECTIVE = int(Action.COLLECTIVE), int(Action.END_COLLECTIVE)
-NO_CONDITION, PREDICATE, NOT_PREDICATE, DIVERGED, CONVERGED, NEVER, ANY = (int(c) for c in Condition)
+COLLECTIVE, END_COLLECTIVE, EXCLUSIVE = int(Action.COLLECTIVE), int(Action.END_COLLECTIVE), int(Action.EXCLUSIVE)
+NO_CONDITION, PREDICATE, NOT_PREDICATE, DIVERGED, _, NEVER, ANY = (int(c) for c in Condition)
 ALL, REGISTER, UNIFORM, INDEX = int(Members.ALL), int(Members.REGISTER), int(Members.UNIFORM), int(Members.INDEX)
 OUT_SPENT, OUT_BARRIER, OUT_SERVICE = int(Outcome.SPENT), int(Outcome.BARRIER), int(Outcome.SERVICE)
-BAD_BRANCH = int(FaultCode.BAD_BRANCH)
+BAD_BRANCH, NOT_A_MEMBER = int(FaultCode.BAD_BRANCH), int(FaultCode.NOT_A_MEMBER)
 TIRING = 2  # which operand of a branch says how many backward branches are as good as a YIELD; 0: it goes on for ever
 INSTRUCTION_BYTES = 16
 SERVICES_END = SERVICE_BASE + SERVICE_STEP * len(Service)
@@ -81,7 +82,7 @@ def steer_rarely(launch, worker, cta, warp, ins, pc, mask):
         return outcome
     if action == CTA_BARRIER:
         return meet_cta(launch, worker, warp, pc, mask)
-    if action == WARP_SYNC or action == COLLECTIVE:
+    if action == WARP_SYNC or action == COLLECTIVE or action == EXCLUSIVE:
         return meet_warp(launch, worker, warp, ins, pc, mask)
     if action == YIELD:
         warp.pc = pc + 1
@@ -123,8 +124,9 @@ def taking(warp, ins, mask):
         return np.uint32(mask & value)
     if how == NOT_PREDICATE:
         return np.uint32(mask & ~value)
-    together = warp.mask == (value & warp.live)
-    return mask if together == (how == CONVERGED) else np.uint32(0)
+    if how == DIVERGED:  # all of them branch unless the guard holds in just the lanes asked about
+        return warp.mask if mask != (value & warp.live) else np.uint32(0)
+    return mask if warp.mask == (value & warp.live) else np.uint32(0)
 
 
 @compiled
@@ -188,10 +190,12 @@ def meet_cta(launch, worker, warp, pc, mask):
 
 @compiled
 def meet_warp(launch, worker, warp, ins, pc, mask):
-    """WARPSYNC: go on when all lanes of a mask that have not ended are here. With .COLLECTIVE they may be at others like it: the
-    compiler gives them the same registers, and one of them is executed for all."""
+    """WARPSYNC: go on when all lanes of a mask that have not ended are here. With .EXCLUSIVE lanes go on with those they name and
+    no others: what follows is a vote, a match or a reduction of these. So with .COLLECTIVE, where they may be at others like it:
+    the compiler gives them the same registers, and one of them is executed for all. A lane that does not name itself is a fault,
+    as on an H200; and lanes that name each other in one direction only wait for ever, as there."""
     part(warp, pc, mask)
-    why = AT_WARP_SYNC
+    why = AT_EXCLUSIVE if ins.action == EXCLUSIVE else AT_WARP_SYNC
     if ins.action == COLLECTIVE:
         why = AT_COLLECTIVE
         for lane in range(32):
@@ -200,22 +204,31 @@ def meet_warp(launch, worker, warp, ins, pc, mask):
     left, going = mask, np.uint32(0)
     while left != 0:  # lanes that name different lanes, as tiles of a warp do, wait for their own
         members = members_of(warp, ins, lowest_lane(left))
-        same = left
-        if ins.detail == REGISTER:
-            same = np.uint32(0)
-            for lane in range(32):
-                bit = np.uint32(np.uint32(1) << np.uint32(lane))
-                if left & bit and members_of(warp, ins, lane) == members:
-                    same = np.uint32(same | bit)
-        if (members & warp.live & ~mask) == 0:
-            going = np.uint32(going | same)
-        else:
+        same = left if ins.detail != REGISTER else naming(warp, ins, left, members)
+        if (same & ~members) != 0:
+            return fault(worker, warp, pc, lowest_lane(np.uint32(same & ~members)), 0, NOT_A_MEMBER)
+        if (members & warp.live & ~same) != 0:
             park(warp, pc + 1, same, why, members)
+        elif why != AT_WARP_SYNC and going != 0:
+            park(warp, pc + 1, same, READY, 0)
+        else:
+            going = np.uint32(going | same)
         left = np.uint32(left & ~same)
     if going == 0:
         return next_split(launch, worker, warp, pc)
     warp.pc, warp.mask = pc + 1, going
     return OUT_SPENT
+
+
+@compiled
+def naming(warp, ins, lanes, members):
+    """Those of some lanes that wait for the same lanes."""
+    found = np.uint32(0)
+    for lane in range(32):
+        bit = np.uint32(np.uint32(1) << np.uint32(lane))
+        if lanes & bit and members_of(warp, ins, lane) == members:
+            found = np.uint32(found | bit)
+    return found
 
 
 @compiled

@@ -16,7 +16,7 @@ from simtlab.execute.state import FaultCode, Outcome, WarpStatus
 DONE = int(WarpStatus.DONE)
 OUT_SPENT, OUT_DONE, OUT_FAULT, OUT_BARRIER = (int(o) for o in (Outcome.SPENT, Outcome.DONE, Outcome.FAULT, Outcome.BARRIER))
 NEVER_MET = int(FaultCode.NEVER_MET)
-READY, AT_CTA_BARRIER, AT_WARP_SYNC, YIELDED, AT_COLLECTIVE = -2, -3, -4, -5, -6  # what a split waits for, if not a barrier Bn
+READY, AT_CTA_BARRIER, AT_WARP_SYNC, YIELDED, AT_COLLECTIVE, AT_EXCLUSIVE = range(-2, -8, -1)  # what it waits for, if not Bn
 PATIENCE = 32  # YIELDs of a split before nobody waits for it
 NO_SPLIT = -1
 
@@ -58,7 +58,7 @@ def may_go_on(warp, k):
     if why == AT_CTA_BARRIER or why == YIELDED:
         return False
     here = waiting_for(warp, why, entry.calls)
-    if why == AT_WARP_SYNC or why == AT_COLLECTIVE:
+    if why == AT_WARP_SYNC or why == AT_COLLECTIVE or why == AT_EXCLUSIVE:
         return (np.uint32(entry.calls) & warp.live & ~here) == 0
     return (met_by(warp, why, entry.mask) & warp.live & ~here & ~waiting_for(warp, YIELDED, 0)) == 0
 
@@ -104,6 +104,26 @@ def take_turn(warp, k):
     if why >= 0:
         forget(warp, why, mask)
     warp.pc, warp.mask, warp.turns = pc, mask, 0
+    if why == AT_WARP_SYNC:
+        take_along(warp)
+
+
+@compiled
+def take_along(warp):
+    """Splits at the same place that waited for other lanes of the warp, which have come too, go on with the current one."""
+    could = np.uint64(0)
+    for k in range(warp.depth):
+        if warp.stack[k].reconverge == AT_WARP_SYNC and warp.stack[k].pc == warp.pc and may_go_on(warp, k):
+            could = np.uint64(could | np.uint64(np.uint64(1) << np.uint64(k)))
+    for k in range(warp.depth - 1, -1, -1):
+        if (could >> np.uint64(k)) & np.uint64(1):
+            members = warp.stack[k].calls
+            warp.mask = np.uint32(warp.mask | warp.stack[k].mask)
+            unpark(warp, k)
+            for d in range(warp.depth):
+                other = warp.stack[d]
+                if other.reconverge == AT_WARP_SYNC and other.calls == members and other.pc != warp.pc:
+                    other.reconverge = READY
 
 
 @compiled

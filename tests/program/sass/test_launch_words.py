@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import simtlab as sl
-from simtlab.program.sass.given import UnknownSass
 
 ISAS = ("sm_75", "sm_80", "sm_90", "sm_100", "sm_120")
 SOURCE = """
@@ -64,10 +63,3 @@ def test_an_address_that_is_not_known_is_a_fault(isa, what):
     kernel = gpu.compile(f'{variables} extern "C" __global__ void k({parameters}) {{ {body} }}')["k"]
     with pytest.raises(sl.DeviceFault, match="load of 4 bytes"):
         kernel(1, 1, [gpu.zeros(4, np.int32), argument])
-
-
-def test_lanes_that_take_turns_are_refused():
-    body = "unsigned m = out[threadIdx.x]; if (m & 1) out[threadIdx.x] = __ballot_sync(m, m > 9);"
-    gpu = sl.Gpu(isa="sm_90")
-    with pytest.raises(UnknownSass, match=r"WARPSYNC\.EXCLUSIVE"):
-        gpu.compile(f'extern "C" __global__ void k(unsigned *out) {{ {body} }}')["k"]

@@ -30,10 +30,13 @@ def condition_of(g: Given) -> tuple[Condition, Operand]:
 
 
 def mask_of(g: Given) -> Operand:
-    """The lanes that a branch asks about: a uniform register's, or all. nvdisasm leaves ~URZ out of its JSON."""
-    if not isinstance(g.left[0], sass.Register):
+    """The lanes that a branch asks about: a uniform register's, or all (~URZ, which nvdisasm leaves out of its JSON at times)."""
+    first = g.left[0]
+    if not isinstance(first, sass.Register):
         return immediate(0xFFFFFFFF)
     operand = g.source("u32")
+    if first.number is None and first.mark == "~":
+        return immediate(0xFFFFFFFF)
     if operand.mark or operand.kind == WORD:
         raise g.unknown("lanes that are in no uniform register")
     return operand
@@ -163,7 +166,7 @@ def warp_sync(g: Given) -> None:
     if g.has("COLLECTIVE"):
         g.emit(Action.COLLECTIVE, "", [operand], targets=(label(target_of(g)),), values=(how,))
     else:
-        g.emit(Action.WARP_SYNC, "", [operand], values=(how,))
+        g.emit(Action.EXCLUSIVE if g.has("EXCLUSIVE") else Action.WARP_SYNC, "", [operand], values=(how,))
 
 
 @lowers("YIELD", "NANOSLEEP")

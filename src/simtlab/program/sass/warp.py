@@ -70,13 +70,24 @@ def match(g: Given) -> None:
         raise g.unknown()
 
 
-@lowers("REDUX")
+@lowers("REDUX", "CREDUX")
 def redux(g: Given) -> None:
-    """REDUX alone is AND: ptxas has it for atomicAnd."""
+    """REDUX alone is AND: ptxas has it for atomicAnd. CREDUX is what sm_100 has for the least and the greatest."""
+    if g.i.opcode == "CREDUX" and not g.has("MIN", "MAX"):
+        raise g.unknown()
     names = {"SUM": "add", "MIN": "min", "MAX": "max", "AND": "and", "OR": "or", "XOR": "xor"}
     name = names[g.first_of(*names) or "AND"]
     type = "b32" if name in ("and", "or", "xor") else "s32" if g.has("S32") else "u32"
     g.emit(Action.COMPUTE, f"redux.sync.{name}.{type}", [g.destination(type), g.source(type), EVERY_LANE])
+
+
+@lowers("ELECT")
+def elect(g: Given) -> None:
+    """The lowest active lane: true for itself, its number for all."""
+    told, leader = g.destination("P"), g.destination("b32")
+    if g.source("P") != immediate(1):
+        raise g.unknown("a predicate")
+    g.emit(Action.COMPUTE, "elect.sync", [leader, told, EVERY_LANE])
 
 
 @lowers("R2UR")
