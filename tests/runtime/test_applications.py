@@ -2,6 +2,7 @@
 
 import fcntl
 import json
+import mmap
 import os
 import signal
 import subprocess
@@ -64,6 +65,16 @@ def test_an_application_on_a_machine(name, built, capfd):
     assert capfd.readouterr().out == (RECORDED / f"{name}.txt").read_text()
     found = answer.as_json()
     assert found["cycles"] == sum(launch["cycles"] for launch in found["launches"]) > 0
+
+
+@needs_nvcc
+def test_an_application_starts_beside_much_memory(built, capfd):
+    """Linux does not copy a process whose joined mappings are larger than the host's memory: the start must not need it to."""
+    half = os.sysconf("SC_PHYS_PAGES") * 6 // 10 * os.sysconf("SC_PAGE_SIZE")
+    mappings = [mmap.mmap(-1, half, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) for _ in range(2)]
+    assert execute([str(built("vector_add"))], MachineChoice(), Host(), False).status == 0
+    for mapping in mappings:
+        mapping.close()
 
 
 @needs_nvcc

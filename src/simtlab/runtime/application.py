@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import secrets
 import signal
 import socket
 import subprocess
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +22,7 @@ from simtlab.runtime.session import Log, Session
 if TYPE_CHECKING:
     from simtlab.host.gpu import Gpu
 
-NO_RANDOM_ADDRESSES = 0x0040000  # of the Linux call personality
+NO_RANDOM_ADDRESSES, THIS_PERSONALITY = 0x0040000, 0xFFFFFFFF  # of the Linux call personality
 
 
 def run_application(command: Sequence[str], gpu: Gpu, log: Log, to_stderr: bool = False) -> int:
@@ -40,7 +42,8 @@ def run_application(command: Sequence[str], gpu: Gpu, log: Log, to_stderr: bool 
         server.start()
         try:
             output = 2 if to_stderr else None
-            child = subprocess.Popen([str(program), *command[1:]], env=environment, stdout=output, preexec_fn=fixed_addresses)
+            with fixed_addresses():
+                child = subprocess.Popen([str(program), *command[1:]], env=environment, stdout=output)
         except OSError as problem:
             raise SimtlabError(f"cannot run {program}: {problem.strerror}") from None
         try:
@@ -80,11 +83,20 @@ def listen() -> tuple[socket.socket, str]:
     return listener, name
 
 
-def fixed_addresses() -> None:
-    """In the child: libraries and stack go where they always do, and leave the device's addresses free. It may be forbidden."""
-    import ctypes
+@contextmanager
+def fixed_addresses() -> Iterator[None]:
+    """A program that is started here has its libraries and stack where they always are, and the device's addresses free.
 
-    ctypes.CDLL(None).personality(NO_RANDOM_ADDRESSES)
+    It is said for this thread before the start rather than in the child, so that the start copies no page tables: of a process with
+    much memory Linux refuses to. The kernel may forbid it, and then addresses are as they come.
+    """
+    personality = ctypes.CDLL(None).personality
+    before = personality(THIS_PERSONALITY)
+    personality(before | NO_RANDOM_ADDRESSES)
+    try:
+        yield
+    finally:
+        personality(before)
 
 
 def accept(listener: socket.socket, gpu: Gpu, log: Log) -> None:
