@@ -56,8 +56,8 @@ WRONG = [
     ("network_arbiter", "choose(contest, own, count, cycle)", "count", r"`count` was \d+"),
     ("dram_scheduler", "choose(channel, own, could, cycle)", "31", "answered 31 in DRAM channel .*a bank of the set `could`"),
     ("dram_scheduler", "choose(channel, own, could, cycle)", "-5", "answered -5 in DRAM channel"),
-    ("l1_replacement", "victim(lines, own, ways, cycle)", "ways", r"in core \d+, .*a way below `ways` that `may_go`.*`ways` was 4"),
-    ("l2_replacement", "victim(lines, own, ways, cycle)", "-2", r"answered -2 in L2 slice \d+"),
+    ("l1_replacement", "victim(cache, own, first, cycle)", "first + cache.ways", r"in core \d+, .*a line from `first` to .* that `may_go`"),
+    ("l2_replacement", "victim(cache, own, first, cycle)", "-2", r"answered -2 in L2 slice \d+"),
     ("l1_allocation", "bypass(core, own, op, cycle)", "7", "answered 7 in core .*allowed is 0 or 1"),
     ("divergence", "first(warp, own, taken, cycle)", "2", "answered 2 in the GPU"),
 ]
@@ -73,9 +73,9 @@ def test_an_impossible_answer_is_refused_with_what_is_allowed(slot, head, answer
 
 
 def test_a_line_that_is_in_flight_may_not_be_evicted(tmp_path):
-    text = "@hook\ndef victim(lines, own, ways, cycle):\n    return 0\n"
+    text = "@hook\ndef victim(cache, own, first, cycle):\n    return first\n"
     said = message_of("l1_replacement", policy(tmp_path, text))
-    assert re.search(r"victim answered 0 in core \d+, cycle \d+; allowed is a way", said)
+    assert re.search(r"victim answered \d+ in core \d+, cycle \d+; allowed is a line", said)
 
 
 def diverge(device):

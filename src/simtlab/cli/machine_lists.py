@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from simtlab.cli.tables import show_table
-from simtlab.lab.machines import SLOTS
+from simtlab.machine.hooks import MECHANISMS, SLOTS
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -111,7 +111,7 @@ def list_policies() -> PolicyList:
     from simtlab.policies.load import available
 
     rows = []
-    for slot in SLOTS:
+    for slot in (*SLOTS, MECHANISMS[0]):
         for name in available(slot):
             module = import_module(f"simtlab.policies.{slot}.{name.replace('-', '_')}")
             summary = (module.__doc__ or "").strip().split("\n")[0]

@@ -307,14 +307,14 @@ class Stream:
 def build_machine(machine: Any, policies: Mapping[str, Any], changes: Mapping[str, Any], check_policies: bool) -> Machine:
     """A machine from a preset's name, a file, or a configuration, with policies by slot."""
     from simtlab.machine.config import MachineConfig, load
-    from simtlab.machine.hooks import SLOTS
+    from simtlab.machine.hooks import CHOICES
     from simtlab.machine.machine import Machine
     from simtlab.policies.choice import PolicyChoice, read_choice
 
     for slot in policies:
-        if slot not in SLOTS:
-            near = get_close_matches(slot, SLOTS)
-            hint = f"did you mean '{near[0]}'?" if near else f"there are: {', '.join(SLOTS)}"
+        if slot not in CHOICES:
+            near = get_close_matches(slot, CHOICES)
+            hint = f"did you mean '{near[0]}'?" if near else f"there are: {', '.join(CHOICES)}"
             raise SimtlabError(f"no policy slot '{slot}'; {hint}")
     choices = {}
     for slot, given in policies.items():

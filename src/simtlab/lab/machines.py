@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from simtlab.errors import ConfigError, SimtlabError
-from simtlab.machine.hooks import SLOTS
+from simtlab.machine.hooks import CHOICES
 from simtlab.policies.choice import PolicyChoice, read_choice
 
 if TYPE_CHECKING:
@@ -111,6 +111,6 @@ def parse_policy(text: str) -> tuple[str, PolicyChoice]:
 
 def read_slot(name: str) -> str:
     slot = name.replace("-", "_")
-    if slot not in SLOTS:
-        raise ValueError(f"there is no slot '{name}', only {', '.join(SLOTS)}")
+    if slot not in CHOICES:
+        raise ValueError(f"there is no slot '{name}', only {', '.join(CHOICES)}")
     return slot

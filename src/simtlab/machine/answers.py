@@ -17,6 +17,7 @@ from simtlab.machine.memory.cache import may_go
 
 NOBODY = -1  # NO_WARP, NO_CORE, NEXT_CTA, NO_WAY, NO_BANK, NO_SPLIT
 WARP_SIZE = 32
+HIGHEST = 3  # priority of a request
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,28 @@ def is_yes_or_no(unit, argument, answer):
 
 
 @compiled
-def is_way_that_may_go(lines, ways, answer):
-    return answer == NOBODY or (0 <= answer < np.int64(ways) and may_go(lines[answer]))
+def is_way_that_may_go(cache, first, answer):
+    return answer == NOBODY or (np.int64(first) <= answer < np.int64(first) + cache.ways and may_go(cache.line[answer]))
+
+
+@compiled
+def is_position(cache, way, answer):
+    return 0 <= answer < cache.ways
+
+
+@compiled
+def is_place_in_queue(core, count, answer):
+    return 0 <= answer < np.int64(count)
+
+
+@compiled
+def is_priority(unit, argument, answer):
+    return 0 <= answer <= HIGHEST
+
+
+@compiled
+def is_subset(core, ready, answer):
+    return np.uint64(answer) & ~np.uint64(ready) == 0
 
 
 @compiled
@@ -85,7 +106,11 @@ ANSWERS = {
     "cta": Answer("a CTA that `waits`, or NEXT_CTA (-1)", is_waiting_cta, NOBODY),
     "ctas": Answer(f"a number of CTAs from 0 to {MAX_CTAS}", is_number_of_ctas, 1),
     "yes or no": Answer("0 or 1", is_yes_or_no, 0),
-    "way": Answer("a way below `ways` that `may_go`, or NO_WAY (-1)", is_way_that_may_go, NOBODY),
+    "way": Answer("a line from `first` to `first + cache.ways - 1` that `may_go`, or NO_WAY (-1)", is_way_that_may_go, NOBODY),
+    "position": Answer("a place from 0 to `cache.ways - 1`", is_position, 0),
+    "place": Answer("a place from 0 to `count` - 1", is_place_in_queue, 0),
+    "priority": Answer(f"a priority from 0 to {HIGHEST}", is_priority, 0),
+    "subset": Answer("warps of the set `ready`", is_subset, 0),
     "contestant": Answer("a place from 0 to `count` - 1", is_contestant, 0),
     "split": Answer("a place of the set `could`, or NO_SPLIT (-1)", is_split_of_set, NOBODY),
     "bank": Answer("a bank of the set `could`, or NO_BANK (-1)", is_bank_of_set, NOBODY),

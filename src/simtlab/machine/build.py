@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from simtlab.execute.state import field_offset
 from simtlab.machine.config import MachineConfig
 from simtlab.machine.config.memory import Cache, SectoredCache
 from simtlab.machine.core import inflight, loads
@@ -80,15 +79,20 @@ def _note_addresses(records: Records) -> None:
     """Records that policies' hooks are given know where they lie."""
     records.gpu[0].address = records.gpu.ctypes.data
     for core in records.cores:
-        core.l1d.first_line = core["l1d"]["line"].ctypes.data
+        core.l1d.address = address_of(core["l1d"])
     for part in records.slices:
-        part.cache.first_line = part["cache"]["line"].ctypes.data
+        part.address, part.cache.address = address_of(part), address_of(part["cache"])
     for channel in records.channels:
-        channel.address = np.asarray(channel["entries"]).ctypes.data - field_offset(channel.dtype, "entries")
+        channel.address = address_of(channel)
     for network in records.networks:
         for kind in ("crossbar", "mesh"):
             contest = network[kind]["contest"]
-            contest["address"] = contest["input"].ctypes.data - field_offset(contest.dtype, "input")
+            contest["address"], contest["pool"] = address_of(contest), records.requests.ctypes.data
+
+
+def address_of(record: Any) -> int:
+    """Where a record lies."""
+    return record.__array_interface__["data"][0]
 
 
 def _configure_gpu(gpu: Any, config: MachineConfig) -> None:

@@ -9,8 +9,8 @@ from simtlab.machine.core import core as simt_core
 from simtlab.machine.dispatch import dispatch
 from simtlab.machine.fifo import NOTHING, front, is_full, pop, push
 from simtlab.machine.intervals import next_end, note
-from simtlab.machine.memory import dram, l2_slice
-from simtlab.machine.memory.l1 import write_back_all
+from simtlab.machine.memory import dram, l2_arrival, l2_slice
+from simtlab.machine.memory.l1_stores import write_back_all
 from simtlab.machine.network import network as net
 from simtlab.machine.network.request_coalescer import hand_out, is_coalesced, join, note_sent
 from simtlab.machine.request import Kind, end
@@ -20,7 +20,7 @@ from simtlab.machine.watch_log import note_cycle
 tick_core, close_accounts = simt_core.tick, simt_core.close_accounts
 send, receivers, receive, take = net.send, net.receivers, net.receive, net.take
 move_packets, next_in_network = net.tick, net.next_event
-tick_slice, arrive, wake_slice = l2_slice.tick, l2_slice.arrive, l2_slice.wake_slice
+tick_slice, arrive, wake_slice = l2_slice.tick, l2_arrival.arrive, l2_arrival.wake_slice
 tick_dram, finished, next_in_dram = dram.tick, dram.finished, dram.next_event
 WRITE_BACK = int(Kind.WRITE_BACK)
 SPENT, DONE = int(Outcome.SPENT), int(Outcome.DONE)

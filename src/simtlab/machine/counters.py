@@ -98,6 +98,7 @@ COUNTERS = [
     Counter("reply_flit_hops", "flits", "Flits that crossed a switch or router on the way back.", "replies", "flit_hops"),
     Counter("l2_accesses", "accesses", "Requests the L2 slices have served.", "slices", "accesses"),
     Counter("l2_code_accesses", "accesses", "… of instructions and constants.", "slices", "code_accesses"),
+    Counter("l2_bypasses", "accesses", "Reads that a policy sent to DRAM without a look into the L2.", "slices", "bypasses"),
     Counter("l2_hits", "accesses", "Reads that hit in the L2.", "slices", "hits"),
     Counter("l2_hits_reserved", "accesses", "Reads that merged with a pending miss in the L2.", "slices", "hits_reserved"),
     Counter("l2_misses", "accesses", "Reads that went to DRAM.", "slices", "misses"),

@@ -103,7 +103,8 @@ def seconds(config: MachineConfig, cycles: int) -> float:
 def of_policy(config: MachineConfig, policy: Policy, states: np.ndarray, cycles: int) -> float:
     """Joules of a policy's own hardware: what its `energy_pj` says of the events its state has counted, and static power."""
     dynamic = sum(int(states[field].sum()) * picojoules for field, picojoules in policy.energy_pj.items()) * PICO
-    return dynamic + units_of(policy.slot, config) * policy.static_watts * seconds(config, cycles)
+    units = 1 if policy.is_shared else units_of(policy.slot, config)
+    return dynamic + units * policy.static_watts * seconds(config, cycles)
 
 
 def units_of(slot: str, config: MachineConfig) -> int:

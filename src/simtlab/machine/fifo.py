@@ -47,3 +47,20 @@ def pop(queue):
 @compiled
 def is_full(queue):
     return queue.count >= queue.limit
+
+
+@compiled
+def item_at(queue, place):
+    """The item that has `place` others before it."""
+    index = queue.head + place
+    return np.int64(queue.items[index - queue.limit if index >= queue.limit else index])
+
+
+@compiled
+def bring_forward(queue, place):
+    """The item that has `place` others before it is the oldest from now on; the order of the others stays."""
+    item = item_at(queue, place)
+    for k in range(place, 0, -1):
+        index = queue.head + k
+        queue.items[index - queue.limit if index >= queue.limit else index] = item_at(queue, k - 1)
+    queue.items[queue.head] = item

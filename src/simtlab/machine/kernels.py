@@ -13,6 +13,8 @@ from simtlab.machine.config import MachineConfig
 from simtlab.machine.core.kinds import Activity, Stall
 from simtlab.machine.core.stall import N_COLUMNS
 from simtlab.machine.core.timing import timing_table
+from simtlab.machine.facts import Profile, facts_of
+from simtlab.machine.hooks import EVENT_NUMBERS
 from simtlab.machine.load_figures import Loads, Places, none_of, places_of
 from simtlab.machine.memory.l1 import forget_first_level
 from simtlab.machine.occupancy import Occupancy, occupancy, registers_of_cta, split
@@ -57,20 +59,22 @@ class Loaded:
     timing: np.ndarray
     calls_host: bool
     loads: Places
+    facts: np.ndarray | None  # for mechanisms, where there are any
 
 
 class Programs:
     """The programs a machine has run."""
 
-    def __init__(self, config: MachineConfig) -> None:
-        self._config = config
+    def __init__(self, config: MachineConfig, with_facts: bool = False, profile: Profile | None = None) -> None:
+        self._config, self._with_facts, self._profile = config, with_facts, profile or {}
         self._loaded: dict[int, Loaded] = {}  # by the program's identity, which holds while it is kept
 
     def load(self, program: Program) -> Loaded:
         if id(program) not in self._loaded:
             base = CODE_BASE + len(self._loaded) * CODE_STEP
             timing = timing_table(program, self._config.units, 32 // self._config.core.simd_width)
-            self._loaded[id(program)] = Loaded(program, base, timing, calls_host(program), places_of(program))
+            facts = facts_of(program, self._profile) if self._with_facts else None
+            self._loaded[id(program)] = Loaded(program, base, timing, calls_host(program), places_of(program), facts)
         return self._loaded[id(program)]
 
 
@@ -99,7 +103,8 @@ def prepare(config: MachineConfig, records: Records, launches: Sequence[Launch],
     gpu.launch_at, gpu.next_cta_start, gpu.wrote, gpu.finish_at = FAR_FUTURE, 0, 0, 0
     asks_host = any(programs.load(launch.program).calls_host for launch in launches)
     gpu.may_run_ahead = gpu.jump and len(launches) == 1 and not asks_host and is_allowed(gpu, config.issue.dual_issue)
-    asks_nobody = config.l1d.enabled and not config.l1d.bypass_global and gpu.hooks.l1_allocation_bypass == 0
+    asked = gpu.hooks.l1_allocation_bypass or gpu.hooks.l1_allocation_bypass_stall or gpu.hooks.ldst_queue_next
+    asks_nobody = config.l1d.enabled and not config.l1d.bypass_global and not asked
     records.cores["looks_ahead"] = asks_nobody & (records.cores["l1d"]["victim_hook"] == 0)
     _allocate(gpu, config, launches, prepared)
     wanted = (fits.ctas * int(launch.record[0].shared_bytes) for fits, launch in zip(prepared.fits, launches, strict=True))
@@ -111,7 +116,10 @@ def prepare(config: MachineConfig, records: Records, launches: Sequence[Launch],
         fits.l1_bytes, fits.shared_bytes = l1_bytes, shared_bytes
     records.cores["ticked"] = records.cores["judged"] = gpu.cycle
     gpu.wake[:] = FAR_FUTURE
-    if gpu.hooks.cta_throttle_sample:
+    ticking = int(gpu.hooks.listening) >> EVENT_NUMBERS["on_tick"] & 1
+    records.cores["next_throttle"] = gpu.cycle + 1 if gpu.hooks.cta_throttle_sample else FAR_FUTURE
+    records.cores["next_tick"], records.cores["ticks"] = gpu.cycle + 1, 0
+    if gpu.hooks.cta_throttle_sample or ticking:
         records.cores["next_sample"] = gpu.cycle + 1
         gpu.wake[: len(records.cores)] = gpu.cycle + 1
     return prepared
@@ -132,6 +140,7 @@ def _fill(kernel: Any, config: MachineConfig, launch: Launch, loaded: Loaded, pr
     kernel.worker.windows = windows.ctypes.data
     kernel.code, kernel.timing, kernel.pc_counts = program.table.ctypes.data, loaded.timing.ctypes.data, counts.ctypes.data
     kernel.loads = loads.counted.ctypes.data
+    kernel.facts = 0 if loaded.facts is None else loaded.facts.ctypes.data
     kernel.instructions, kernel.code_base, kernel.constants = length, loaded.base, loaded.base + CODE_STEP // 2
     kernel.instruction_bytes = SASS_BYTES if program.is_machine_code else PTX_BYTES
     kernel.warps = -(-int(kernel.launch.threads) // 32)

@@ -22,6 +22,8 @@ from simtlab.machine.core.state import N_STALLS
 from simtlab.machine.counters import Tally
 from simtlab.machine.cta_sharing import Blocks
 from simtlab.machine.energy import energy, of_policy
+from simtlab.machine.facts import Profile
+from simtlab.machine.hooks import MECHANISMS
 from simtlab.machine.intervals import SHORTEST, Intervals
 from simtlab.machine.kernels import Launch, Prepared, Programs, prepare
 from simtlab.machine.load_figures import Loads, Sharing, sharing
@@ -32,9 +34,9 @@ from simtlab.machine.utilisation import utilisation
 from simtlab.machine.wait_graph import wait_graph
 from simtlab.machine.watch import Watch
 from simtlab.policies.attach import attach
-from simtlab.policies.choice import PolicyChoice, read_choice
+from simtlab.policies.choice import PolicyChoice
 from simtlab.policies.counters import counted, explained
-from simtlab.policies.load import load
+from simtlab.policies.together import choose_policies
 from simtlab.policies.trouble import new_trouble, raise_if_any
 
 __all__ = ["Interrupted", "Launch", "Machine", "Occupancy", "TimedRun", "occupancy"]
@@ -141,12 +143,15 @@ class Machine:
     stuck_cycles = STUCK_CYCLES
 
     def __init__(
-        self, config: MachineConfig, choices: Mapping[str, PolicyChoice] | None = None, check_policies: bool = False
+        self,
+        config: MachineConfig,
+        choices: Mapping[str, PolicyChoice] | None = None,
+        check_policies: bool = False,
+        profile: Profile | None = None,
     ):
         self.config = config
-        named = {slot: read_choice(name) for slot, name in vars(config.policies).items()} | dict(choices or {})
-        self.policies = {slot: load(slot, choice.name, check_policies, **choice.parameters) for slot, choice in named.items()}
-        self._programs = Programs(config)
+        self.policies = choose_policies(config, choices or {}, check_policies)
+        self._programs = Programs(config, any(slot in MECHANISMS for slot in self.policies), profile)
         self._interval_cycles = SHORTEST
         self._part = FEWEST_CYCLES  # to run before the next look at Ctrl-C
         self.reset()
@@ -155,7 +160,8 @@ class Machine:
         """A machine at rest, its caches empty."""
         self.records: Records = build(self.config)
         self._trouble = new_trouble(self.records)
-        self._own = {slot: attach(policy, self.records, self._trouble) for slot, policy in self.policies.items()}
+        policies = enumerate(self.policies.items())
+        self._own = {slot: attach(policy, number, self.records, self._trouble) for number, (slot, policy) in policies}
         self._plain = self.records.as_plain_arrays()
         self._tally = Tally(self.records)
         self._intervals = Intervals(self._tally, self._interval_cycles)

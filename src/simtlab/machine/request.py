@@ -61,6 +61,9 @@ request_t = record_t(
         ("token", "i4"),  # what the core does with the answer (its own number; negative: an MSHR entry, see `l1.token_of`)
         ("core", "i2"),  # who asks
         ("warp", "i2"),
+        ("pc", "i4"),  # the instruction that asks, or -1
+        ("deterministic", "i1"),  # … its class, of a global load
+        ("priority", "i1"),  # in the queues of the L2, where a policy gives it one
         ("slice", "i2"),  # the L2 slice it goes to
         ("destination", "i2"),  # the port of the network it is being sent through
         ("flits", "i2"),  # how long it is there

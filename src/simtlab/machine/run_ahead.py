@@ -24,7 +24,7 @@ CALLS_HOST = [int(Action.SERVICE), int(Action.TRAP), int(Action.LIBRARY_CALL)]
 def is_allowed(gpu: Any, dual_issue: bool) -> bool:
     """Whether cores may, with one program that does not call the host: nothing but its memory instructions and the end of a CTA
     may concern anybody else."""
-    return not dual_issue and gpu.hooks.divergence_first == 0 and gpu.hooks.divergence_turn == 0
+    return not dual_issue and gpu.shares_state == 0 and gpu.hooks.divergence_first == 0 and gpu.hooks.divergence_turn == 0
 
 
 def calls_host(program: Any) -> bool:

@@ -7,7 +7,7 @@ from simtlab.machine.bit_set import bit_set_t
 from simtlab.machine.core.shared_memory import bank_conflict_t
 from simtlab.machine.cta_sharing import blocks_t
 from simtlab.machine.fifo import fifo_t
-from simtlab.machine.hooks import hooks_t
+from simtlab.machine.hooks import MAX_LISTENERS, hooks_t
 from simtlab.machine.limits import MAX_CORES, MAX_DATA_BYTES, MAX_L2_LINES, MAX_MSHRS, MAX_PORTS, MAX_SLICE_QUEUE
 from simtlab.machine.memory.address_map import address_map_t
 from simtlab.machine.memory.cache import cache_t
@@ -28,6 +28,7 @@ kernel_t = np.dtype(
         ("worker", worker_t),
         ("code", "i8"),  # host addresses: of its instructions,
         ("timing", "i8"),  # of what the core must know of them,
+        ("facts", "i8"),  # of what mechanisms can know of them (facts.py), or 0
         ("pc_counts", "i8"),  # of the table of scheduler cycles by instruction and cause
         ("loads", "i8"),  # of what its global loads did (core/loads.py)
         ("instructions", "i8"),  # how many it has
@@ -109,6 +110,7 @@ gpu_t = record_t(
         ("local_bytes", "i8"),  # of a thread, the most of any kernel
         ("address", "i8"),  # of this record, for policies' hooks
         ("hooks", hooks_t),
+        ("shares_state", "i8"),  # a mechanism has one state for the chip, so that cores stay in step
         ("patient", "i8"),  # a warp scheduler that holds back does so until the core changes
         ("own_cta_dispatch", "i8"),
         ("placing", "i8"),  # the kernel whose CTAs are being dispatched
@@ -136,6 +138,11 @@ gpu_t = record_t(
 slice_t = record_t(
     [
         ("number", "i8"),
+        ("address", "i8"),  # of this record, for policies' hooks
+        ("own", "i8", (MAX_LISTENERS,)),  # addresses of the mechanisms' states,
+        ("own_l2_allocation", "i8"),  # … and of policies'
+        ("own_l2_queue", "i8"),
+        ("around", "i8"),  # reads that go to DRAM and leave no line, under way
         ("channel", "i8"),
         ("ticked", "i8"),  # the last L2 cycle it was looked at
         ("blocked", "i8"),  # … and what its oldest request waited for then, a Block
@@ -153,6 +160,7 @@ slice_t = record_t(
         ("mshr", mshr_t),
         ("accesses", "i8"),
         ("code_accesses", "i8"),  # of instructions and constants
+        ("bypasses", "i8"),
         ("hits", "i8"),
         ("hits_reserved", "i8"),
         ("misses", "i8"),

@@ -33,7 +33,7 @@ Places = frozenset[Place]
 NOWHERE: Places = frozenset()
 
 
-def check_hook(function: Callable, policy: str, unit: tuple[np.dtype, int], state: np.dtype) -> None:
+def check_hook(function: Callable, policy: str, unit: np.dtype, state: np.dtype) -> None:
     """Refuse a hook that has other parameters than four, writes to the machine, or names a field that is not there."""
     parameters = [name for name, p in inspect.signature(function).parameters.items() if p.kind != p.VAR_KEYWORD]
     wanted = "a hook has four parameters: the unit, its own state, one number and the cycle"
@@ -41,7 +41,7 @@ def check_hook(function: Callable, policy: str, unit: tuple[np.dtype, int], stat
         raise PolicyError(f"policy '{policy}': {function.__name__}({', '.join(parameters)}) is impossible: {wanted}")
     state = np.dtype([(name, state[name]) for name in state.names or () if not name.startswith("simtlab_")])
     given = [
-        frozenset({Place(*unit, UNIT, parameters[0])}), frozenset({Place(state, 0, OWN, parameters[1])}), NOWHERE, NOWHERE,
+        frozenset({Place(unit, 0, UNIT, parameters[0])}), frozenset({Place(state, 0, OWN, parameters[1])}), NOWHERE, NOWHERE,
     ]  # fmt: skip
     Reader(policy, function, set()).read(given)
 

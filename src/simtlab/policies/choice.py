@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from simtlab.machine.hooks import MECHANISMS
+
 FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True)
@@ -42,4 +44,9 @@ def _number(key: str, text: str) -> int | float:
 
 def available(slot: str) -> list[str]:
     """The policies that come with simtlab for a slot."""
-    return sorted(path.stem.replace("_", "-") for path in (FOLDER / slot).glob("*.py") if path.stem != "__init__")
+    return sorted(path.stem.replace("_", "-") for path in folder_of(slot).glob("*.py") if path.stem != "__init__")
+
+
+def folder_of(slot: str) -> Path:
+    """Where the policies of a slot lie; mechanisms all lie together, whichever they are of a machine's."""
+    return FOLDER / ("mechanism" if slot in MECHANISMS else slot)

@@ -3,6 +3,7 @@
 import ctypes
 import re
 from collections.abc import Callable
+from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,11 +16,11 @@ from numba.core.errors import NumbaError
 from simtlab.compiled import HOOK_C, UNCOMPILED, cache_in, checked_indices
 from simtlab.errors import ConfigError, PolicyError
 from simtlab.machine.answers import ANSWERS
-from simtlab.machine.hooks import SLOTS, HookPoint
+from simtlab.machine.hooks import MECHANISMS, POINTS
 from simtlab.policies.check_hook import check_hook
 from simtlab.policies.choice import FOLDER
 from simtlab.policies.hook import Hook
-from simtlab.policies.trouble import HOOKS, kept, tell
+from simtlab.policies.trouble import kept, tell
 from simtlab.policies.units import RECORDS
 from simtlab.storage import cache_directory, import_file
 
@@ -31,35 +32,44 @@ def compile_hooks(
     slot: str, name: str, module: ModuleType, state: np.dtype, digest: str, checked: bool
 ) -> tuple[dict[str, int], list[Any]]:
     """The addresses of a policy's hooks, and what must live as long as they are called."""
-    points = SLOTS[slot].hooks
+    points = points_of(slot)
     addresses, entries = dict.fromkeys(points, 0), []
     strangers = [key for key, value in vars(module).items() if isinstance(value, Hook) and key not in points]
     if strangers:
-        raise ConfigError(f"policy '{name}' has a hook '{strangers[0]}' that {slot} knows nothing of; it has: {', '.join(points)}")
-    for hook, point in points.items():
+        near = get_close_matches(strangers[0], points)
+        hint = f"did you mean '{near[0]}'?" if near and slot in MECHANISMS else f"it has: {', '.join(points)}"
+        raise ConfigError(f"policy '{name}' has a hook '{strangers[0]}' that {slot} knows nothing of; {hint}")
+    for hook, number in points.items():
         found = getattr(module, hook, None)
+        unit, point = POINTS[number][2:]
         if found is None:
-            if point.required:
+            if point.required and slot not in MECHANISMS:
                 raise ConfigError(f"policy '{name}' lacks the hook '{hook}'")
             continue
         function = found.function if isinstance(found, Hook) else found
-        unit = SLOTS[slot].unit
         if checked:
-            check_hook(function, name, (RECORDS[unit], int(unit == "lines")), state)
+            check_hook(function, name, RECORDS[unit], state)
         kept_in = cache_directory() / "hooks" / f"{slot}-{hook}-{digest}"
-        entry = Entry(name, hook, slot, function, state, checked).made(kept_in)
+        entry = Entry(name, hook, number, function, state, checked).made(kept_in)
         entries.append(entry)
         addresses[hook] = address_of(entry)
     return addresses, entries
 
 
+def points_of(slot: str) -> dict[str, int]:
+    """The hooks that a policy may have, each with its number: those of its slot, of a mechanism those of all slots, with the
+    slot's name before theirs, and events."""
+    if slot in MECHANISMS:
+        return {f"{whose}_{hook}" if whose else hook: number for number, (whose, hook, _, _) in enumerate(POINTS)}
+    return {hook: number for number, (whose, hook, _, _) in enumerate(POINTS) if whose == slot}
+
+
 class Entry:
     """The C function of one hook."""
 
-    def __init__(self, policy: str, hook: str, slot: str, function: Callable, state: np.dtype, checked: bool):
+    def __init__(self, policy: str, hook: str, number: int, function: Callable, state: np.dtype, checked: bool):
         self.policy, self.hook, self.function, self.state, self.checked = policy, hook, function, state, checked
-        self.number, self.unit = HOOKS.index((slot, hook)), SLOTS[slot].unit
-        self.point: HookPoint = SLOTS[slot].hooks[hook]
+        self.number, self.unit, self.point = number, *POINTS[number][2:]
 
     def made(self, kept_in: Path) -> Any:
         """A C function over record addresses, from the disk if it was compiled before."""
@@ -74,7 +84,7 @@ class Entry:
         try:
             with cache_in(kept_in), checked_indices(self.checked):
                 self.check_answer(module.inner, kept_in)
-                return cfunc(signature, cache=True)(module.of_lines if self.unit == "lines" else module.of_record)
+                return cfunc(signature, cache=True)(module.of_record)
         except NumbaError as error:
             raise PolicyError(f"policy '{self.policy}': {self.hook} cannot be compiled: {in_words(error)}") from None
 
@@ -83,9 +93,7 @@ class Entry:
         if self.point.answers == "nothing" or kept_in.is_dir():
             return
         record = numba.from_dtype(RECORDS[self.unit])
-        lines = self.unit == "lines"
-        unit, argument = (types.Array(record, 1, "C"), types.int64) if lines else (record, types.uint64)
-        given = inner.get_call_template((unit, numba.from_dtype(self.state), argument, types.int64), {})[0]
+        given = inner.get_call_template((record, numba.from_dtype(self.state), types.uint64, types.int64), {})[0]
         answer = given.cases[0].return_type if hasattr(given, "cases") else None
         if isinstance(answer, types.NoneType | types.Optional):
             way = "nothing" if isinstance(answer, types.NoneType) else "nothing on one of its ways"
@@ -97,9 +105,9 @@ class Entry:
 
     def uncompiled(self, record: int, own: int, argument: int, cycle: int) -> int:
         """What `policies.entry` does, in Python."""
-        lines, answer = self.unit == "lines", ANSWERS[self.point.answers]
-        place, state = view(record, RECORDS[self.unit], argument if lines else 1), view(own, self.state, 1)[0]
-        unit, raised, given = place if lines else place[0], 0, 0
+        answer = ANSWERS[self.point.answers]
+        unit, state = view(record, RECORDS[self.unit])[0], view(own, self.state)[0]
+        raised, given = 0, 0
         try:
             result = self.function(unit, state, np.uint64(argument), cycle)
             given = 0 if result is None else int(result)
@@ -112,8 +120,8 @@ class Entry:
         return answer.instead
 
 
-def view(address: int, dtype: np.dtype, count: int) -> Any:
-    memory: Any = (ctypes.c_uint8 * (dtype.itemsize * count)).from_address(address)
+def view(address: int, dtype: np.dtype) -> Any:
+    memory: Any = (ctypes.c_uint8 * dtype.itemsize).from_address(address)
     return np.frombuffer(memory, dtype).view(np.recarray)
 
 

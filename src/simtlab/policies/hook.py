@@ -10,6 +10,12 @@
     @hook                         its hooks, by the names of its slot (simtlab.machine.hooks has them all)
     def pick(core, own, ready, cycle): ...
 
+A mechanism fills several slots with one state: its hooks have the slot's name before theirs (`warp_scheduler_pick`), and it may
+listen to events (`on_l1_evict`). It also says
+
+    scope = "chip"                its state is one for the whole chip; else each core has its own
+    parameters = {"period": 512}  … how often, in cycles, its `on_tick` is called
+
 A hook reads the unit's record and writes only its own state; what it may do to the machine it does through the functions here.
 """
 
@@ -26,10 +32,22 @@ from simtlab.machine.core.scoreboard import bit_of
 from simtlab.machine.dispatch import NO_CORE
 from simtlab.machine.memory.cache import NO_WAY, is_empty, may_go
 from simtlab.machine.memory.prefetch import prefetch
+from simtlab.policies.looks import (
+    NO_LOOP,
+    active_lanes,
+    compared,
+    fact_of,
+    is_in_l1,
+    is_in_loop,
+    memory_warps,
+    next_pc,
+    waiting,
+)
 
 __all__ = [
-    "NEXT_CTA", "NO_BANK", "NO_CORE", "NO_SPLIT", "NO_WARP", "NO_WAY", "bit_of", "count_bits", "hook", "is_empty", "lowest_bit",
-    "may_go", "next_after", "oldest", "prefetch", "waits", "youngest",
+    "NEXT_CTA", "NO_BANK", "NO_CORE", "NO_LOOP", "NO_SPLIT", "NO_WARP", "NO_WAY", "active_lanes", "bit_of", "compared",
+    "count_bits", "fact_of", "hook", "is_empty", "is_in_l1", "is_in_loop", "lowest_bit", "may_go", "memory_warps", "next_after",
+    "next_pc", "oldest", "prefetch", "waiting", "waits", "youngest",
 ]  # fmt: skip
 
 NO_WARP = -1

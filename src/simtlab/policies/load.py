@@ -16,10 +16,10 @@ import numpy as np
 
 from simtlab.compiled import MACHINE_SOURCES
 from simtlab.errors import ConfigError, PolicyError
-from simtlab.machine.hooks import own_fields
+from simtlab.machine.hooks import MECHANISMS, POINTS, own_fields
 from simtlab.machine.limits import MAX_SCHEDULERS
-from simtlab.policies.choice import FOLDER, available
-from simtlab.policies.compile_hooks import compile_hooks
+from simtlab.policies.choice import FOLDER, available, folder_of
+from simtlab.policies.compile_hooks import compile_hooks, points_of
 from simtlab.policies.counters import check_counters
 from simtlab.policies.guard import code_with_guards
 from simtlab.storage import digest_of_sources, import_file
@@ -37,6 +37,16 @@ class Policy:
     state: np.dtype
     parameters: dict[str, Any]
     addresses: dict[str, int]
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it has one state for the whole chip: `scope = "chip"` in a mechanism's file; else each core has its own."""
+        return getattr(self.module, "scope", "core") == "chip"
+
+    @property
+    def filled(self) -> set[str]:
+        """The slots whose hooks it has."""
+        return {POINTS[number][0] for hook, number in points_of(self.slot).items() if self.addresses[hook]} - {""}
 
     @property
     def energy_pj(self) -> dict[str, float]:
@@ -75,7 +85,7 @@ class Policy:
 
 def file_of(slot: str, name: str) -> Path:
     """The file that holds a policy."""
-    path = Path(name) if name.endswith(".py") else FOLDER / slot / f"{name.replace('-', '_')}.py"
+    path = Path(name) if name.endswith(".py") else folder_of(slot) / f"{name.replace('-', '_')}.py"
     if not path.is_file():
         known = available(slot)
         near = get_close_matches(name, known)
@@ -106,9 +116,29 @@ def load(slot: str, name: str, check: bool = False, **parameters: Any) -> Policy
     for key_given, value in parameters.items():
         check_parameter(name, module, state, key_given, value)
         values[key_given] = value
-    if slot == "cta_throttle" and values.get("period", 1) < 1:
+    if values.get("period", 1) < 1:
         raise ConfigError(f"policy '{name}': period = {values['period']} is impossible: allowed is at least 1 cycle")
-    return Policy(slot, name, module, state, values, addresses)
+    policy = Policy(slot, name, module, state, values, addresses)
+    if slot in MECHANISMS:
+        check_mechanism(policy)
+    return policy
+
+
+def check_mechanism(policy: Policy) -> None:
+    """A mechanism says what its state is of, has a state where its hooks are called, and a period where it wants the time."""
+    if getattr(policy.module, "scope", "core") not in ("core", "chip"):
+        raise ConfigError(f"policy '{policy.name}': scope = {policy.module.scope!r} is impossible: allowed is \"core\" or \"chip\"")
+    if not any(policy.addresses.values()):
+        raise ConfigError(f"policy '{policy.name}' has no hook; it has some of those of docs/write-a-policy.md, marked @hook")
+    for hook, number in points_of(policy.slot).items():
+        unit = POINTS[number][2]
+        if policy.addresses[hook] and unit not in ("core", "l1") and not policy.is_shared:
+            raise ConfigError(f"policy '{policy.name}': {hook} is called for the {unit}, which is no core's: add scope = \"chip\"")
+    for slot, hook in (("warp_scheduler", "pick"), ("cta_dispatch", "choose")):
+        if slot in policy.filled and not policy.addresses[f"{slot}_{hook}"]:
+            raise ConfigError(f"policy '{policy.name}' fills {slot} and lacks the hook '{slot}_{hook}'")
+    if policy.addresses["on_tick"] and "period" not in policy.parameters:
+        raise ConfigError(f"policy '{policy.name}' has the hook 'on_tick' and lacks the parameter 'period', in cycles")
 
 
 def import_policy(name: str, path: Path, module_name: str, checked: bool) -> ModuleType:

@@ -13,7 +13,7 @@ from simtlab.compiled import compiled, reader_of, store_i64
 from simtlab.errors import PolicyError
 from simtlab.execute.state import Outcome, field_offset
 from simtlab.machine.answers import ANSWERS
-from simtlab.machine.hooks import SLOTS, Trouble, trouble_t
+from simtlab.machine.hooks import MECHANISMS, POINTS, Trouble, trouble_t
 from simtlab.machine.state import gpu_t
 from simtlab.policies.guard import ENDLESS, MOST_TURNS
 from simtlab.policies.units import name_of_unit
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 NONE, ANSWER, RAISED = int(Trouble.NONE), int(Trouble.ANSWER), int(Trouble.RAISED)
 MISLED = int(Outcome.MISLED)
-HOOKS = [(slot, hook) for slot, entry in SLOTS.items() for hook in entry.hooks]  # as they stand in hooks_t
-SETS = {"warp", "bank", "split"}  # answers that are chosen from a set of bits
+SETS = {"warp", "bank", "split", "subset"}  # answers that are chosen from a set of bits
 trouble_at = reader_of(trouble_t)
 
 
@@ -36,7 +35,7 @@ def tell(own, hook, raised, answer, argument, cycle):
     if trouble.kind == NONE:
         trouble.kind = RAISED if raised != 0 else ANSWER
         trouble.hook, trouble.unit, trouble.answer, trouble.raised = hook, own.simtlab_unit, answer, raised
-        trouble.argument, trouble.cycle = np.uint64(argument), cycle
+        trouble.argument, trouble.cycle, trouble.policy = np.uint64(argument), cycle, own.simtlab_policy
         store_i64(trouble.stop, MISLED)
 
 
@@ -51,12 +50,15 @@ def raise_if_any(trouble: Any, policies: Mapping[str, Policy]) -> None:
     """Raise what the machine's policies have done wrong, if they have."""
     if trouble["kind"] == Trouble.NONE:
         return
-    slot, hook = HOOKS[int(trouble["hook"])]
-    where = f"in {name_of_unit(slot, int(trouble['unit']))}, cycle {int(trouble['cycle'])}"
-    whose = f"policy '{policies[slot].name}': {hook}"
+    slot, hook, _, point = POINTS[int(trouble["hook"])]
+    policy = list(policies.values())[int(trouble["policy"])]
+    if policy.slot in MECHANISMS:
+        hook = f"{slot}_{hook}" if slot else hook
+    where = f"in {name_of_unit(policy, int(trouble['unit']))}, cycle {int(trouble['cycle'])}"
+    whose = f"policy '{policy.name}': {hook}"
     if trouble["kind"] == Trouble.RAISED:
         raise PolicyError(f"{whose} {exception_at(int(trouble['raised']))}, {where}")
-    kind = SLOTS[slot].hooks[hook].answers
+    kind = point.answers
     raise PolicyError(
         f"{whose} answered {int(trouble['answer'])} {where}; allowed is {ANSWERS[kind].allowed}"
         + asked(kind, int(trouble["argument"]))
@@ -68,7 +70,8 @@ def asked(kind: str, argument: int) -> str:
     if kind in SETS:
         members = [str(k) for k in range(64) if argument >> k & 1]
         return f"; the set was {{{', '.join(members)}}}"
-    return f"; `ways` was {argument}" if kind == "way" else f"; `count` was {argument}" if kind == "contestant" else ""
+    name = {"way": "first", "contestant": "count", "place": "count"}.get(kind)
+    return f"; `{name}` was {argument}" if name else ""
 
 
 kept: dict[int, BaseException] = {}  # exceptions of hooks that were not compiled, by the number told for them

@@ -12,7 +12,7 @@ import numpy as np
 from simtlab.lab.errors import StoreError
 from simtlab.lab.record import unpack
 from simtlab.lab.store.store import Store
-from simtlab.machine.hooks import SLOTS
+from simtlab.machine.hooks import CHOICES
 from simtlab.machine.ratios import CORE_CYCLES, RATIOS, dyncta_type
 
 
@@ -70,7 +70,7 @@ class Result:
             return self.plain[name]
         if name in self.policies:
             return self.policies[name]["label"]
-        if name in SLOTS:
+        if name in CHOICES:
             return "none"
         slot, _, parameter = name.partition(".")
         if slot in self.policies and parameter in self.policies[slot]["parameters"]:

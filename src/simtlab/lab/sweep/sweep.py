@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from simtlab.lab.errors import StudyError
 from simtlab.lab.experiment import Experiment
 from simtlab.lab.machines import POLICY_EXAMPLES, MachineChoice, read_slot
-from simtlab.machine.hooks import SLOTS
+from simtlab.machine.hooks import CHOICES
 from simtlab.policies.choice import PolicyChoice, read_choice
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def values_of(name: str, value: Axis) -> list[Any]:
 
 
 def _is_text(name: str) -> bool:
-    return name in ("workloads", "size", "gpu", *SLOTS) or name.startswith("input.")
+    return name in ("workloads", "size", "gpu", *CHOICES) or name.startswith("input.")
 
 
 def slot_named(name: str) -> str:

@@ -26,11 +26,13 @@ from simtlab.machine.core.stall import (
 )
 from simtlab.machine.core.texture_unit import serve_textures, texels_came
 from simtlab.machine.fifo import front, pop
+from simtlab.machine.hooks import EVENT_NUMBERS, MAX_LISTENERS
 from simtlab.machine.memory.constant_cache import FIRST_WARP, TOKENS, ask_for_operands, fill_constant, install
 from simtlab.machine.memory.l1 import NOBODY, NONE, fill_line, release, take_waiter, token_of
 from simtlab.machine.request import Kind, end
 from simtlab.machine.watch_log import note_end
 
+ON_TICK = EVENT_NUMBERS["on_tick"]
 INSTRUCTION, CONSTANT, TEXTURE = int(Kind.INSTRUCTION), int(Kind.CONSTANT), int(Kind.TEXTURE)
 READ, WRITE, ATOMIC, PREFETCH = int(Kind.READ), int(Kind.WRITE), int(Kind.ATOMIC), int(Kind.PREFETCH)
 
@@ -121,6 +123,8 @@ def fall_asleep(gpu, core):
     if core.starved:
         core.quiet = 0
         return
+    if gpu.hooks.ldst_queue_next != 0 and core.ldst_queue.count > 1:
+        return  # another instruction may go on in the next cycle
     if core.moved == gpu.cycle and not (core.quiet and is_stuck(gpu, core)):
         return
     if not core.quiet:
@@ -138,9 +142,27 @@ def fall_asleep(gpu, core):
 
 @compiled
 def sample(gpu, core):
-    """The CTA throttle looks at the core and says how many of its CTAs may run."""
-    core.next_sample = gpu.cycle + core.sample_period
+    """It is time for the CTA throttle, or for a mechanism that is told the time."""
     repeat_causes(core, gpu.cycle - 1)
+    if core.next_throttle <= gpu.cycle:
+        core.next_throttle = gpu.cycle + core.sample_period
+        throttle(gpu, core)
+    core.next_sample = core.next_throttle
+    for k in range(MAX_LISTENERS):
+        listener = gpu.hooks.listeners[ON_TICK, k]
+        if listener.address != 0:
+            place = listener.place
+            if core.next_tick[place] <= gpu.cycle:
+                core.next_tick[place] = gpu.cycle + core.tick_period[place]
+                call_hook(listener.address, core.address, core.own[place], np.uint64(core.ticks[place]), gpu.cycle)
+                core.ticks[place] += 1
+                core.quiet = 0
+            core.next_sample = min(core.next_sample, core.next_tick[place])
+
+
+@compiled
+def throttle(gpu, core):
+    """The CTA throttle looks at the core and says how many of its CTAs may run."""
     allowed = call_hook(
         gpu.hooks.cta_throttle_sample, core.address, core.own_cta_throttle, np.uint64(core.most_ctas), gpu.cycle
     )

@@ -9,9 +9,12 @@ from simtlab.machine.core.inflight import count_bits, lowest_bit
 from simtlab.machine.core.instruction_buffer import look_at_head
 from simtlab.machine.core.scoreboard import bit_of
 from simtlab.machine.core.state import N_BARRIERS, REGISTER_WORDS, core_t
+from simtlab.machine.events import is_heard, tell
+from simtlab.machine.hooks import EVENT_NUMBERS
 from simtlab.machine.memory.cache import NO_WAY
 
 NEXT_CTA = -1
+ON_CTA_START, ON_CTA_END, ON_WARP_END = (EVENT_NUMBERS[f"on_{event}"] for event in ("cta_start", "cta_end", "warp_end"))
 ALL_SLOTS = np.uint64(0xFFFFFFFFFFFFFFFF)
 FIRST_CTA, CTA_BYTES, WARP_BYTES = field_offset(core_t, "ctas"), cta_t.itemsize, warp_t.itemsize
 SHARED_WINDOW, FIRST_WARP = field_offset(cta_t, "shared_window"), field_offset(cta_t, "warps")
@@ -82,6 +85,8 @@ def move_in(gpu, core, k):
             call_hook(gpu.hooks.warp_scheduler_on_cta, core.address, core.own_warp_scheduler[scheduler], np.uint64(c), gpu.cycle)
     if gpu.hooks.prefetcher_on_cta != 0:
         call_hook(gpu.hooks.prefetcher_on_cta, core.address, core.own_prefetcher, np.uint64(c), gpu.cycle)
+    if is_heard(gpu, ON_CTA_START):
+        tell(gpu, core, ON_CTA_START, c)
 
 
 @compiled
@@ -125,6 +130,7 @@ def take_slot(core, kernel, w, k, c, warp):
     slot = core.slots[w]
     slot.cta, slot.warp, slot.kernel, slot.head, slot.buffered = c, warp, k, 0, 0
     slot.code, slot.timing, slot.pc_counts, slot.code_base = kernel.code, kernel.timing, kernel.pc_counts, kernel.code_base
+    slot.facts = kernel.facts
     slot.in_flight, slot.collecting, slot.stores, slot.reservations = 0, 0, 0, 0
     slot.bloom, slot.asked_line = np.uint64(0), NO_WAY
     slot.constants, slot.granted, slot.raised = kernel.constants, NO_WAY, 0
@@ -160,6 +166,8 @@ def leave_if_drained(gpu, core, w):
     slot = core.slots[w]
     if slot.in_flight > 0 or slot.stores > 0:
         return
+    if is_heard(gpu, ON_WARP_END):
+        tell(gpu, core, ON_WARP_END, w)
     keep = np.uint64(~bit_of(w))
     core.occupied = np.uint64(core.occupied & keep)
     core.draining = np.uint64(core.draining & keep)
@@ -172,6 +180,8 @@ def leave_if_drained(gpu, core, w):
 @compiled
 def move_out(gpu, core, c, k):
     """A CTA has ended: its resources are free, and others may move in or go on."""
+    if is_heard(gpu, ON_CTA_END):
+        tell(gpu, core, ON_CTA_END, c)
     kernel = gpu.kernel[k]
     core.free_ctas = np.uint64(core.free_ctas | bit_of(c))
     take_resources(core, kernel, -1)

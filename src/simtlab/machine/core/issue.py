@@ -42,7 +42,9 @@ from simtlab.machine.core.stall import (
 from simtlab.machine.core.state import N_UNITS, NO_BARRIER
 from simtlab.machine.core.texture_unit import has_place, take_place
 from simtlab.machine.core.timing import Memory, timing_at
+from simtlab.machine.events import ALLOW, is_heard, narrow, tell
 from simtlab.machine.fifo import NOTHING, is_full
+from simtlab.machine.hooks import EVENT_NUMBERS
 from simtlab.program.encode import code_at
 
 CONTROL, LDST, TEX, SP, HEAVY = (int(unit) for unit in (Unit.CONTROL, Unit.LDST, Unit.TEX, Unit.SP, Unit.HEAVY))
@@ -51,6 +53,10 @@ RELIEF_CYCLES, RELIEF_MASK = 16, 1023  # of every 1,024 cycles
 RELEASE_ON_COMMIT, RELEASE_ON_READ = int(WarProtection.RELEASE_ON_COMMIT), int(WarProtection.RELEASE_ON_READ)
 BLOOMBOARD = int(WarProtection.BLOOMBOARD)
 CONSTANT = int(Memory.CONSTANT)
+ON_ISSUE, ON_COMPARE, ON_BRANCH, ON_LOOP, ON_BARRIER = (
+    EVENT_NUMBERS[f"on_{event}"] for event in ("issue", "compare", "branch", "loop", "barrier")
+)
+FLOW_EVENTS = np.uint64(1 << ON_BRANCH | 1 << ON_LOOP | 1 << ON_BARRIER)
 RUNNING, DONE = int(WarpStatus.RUNNING), int(WarpStatus.DONE)
 OUT_BARRIER, OUT_DONE, OUT_FAULT, OUT_SERVICE = (
     int(o) for o in (Outcome.BARRIER, Outcome.DONE, Outcome.FAULT, Outcome.SERVICE)
@@ -92,6 +98,11 @@ def schedule(gpu, core, scheduler):
         core.moved = gpu.cycle  # a busy unit is free again by itself, whatever the others wait for
     if ready == 0:
         return which_pipe(core, could, sub_core)
+    if is_heard(gpu, ALLOW):
+        core.scheduler, wanted = scheduler, ready
+        ready = narrow(gpu, core, ready)
+        if ready == 0:
+            return HELD_BACK, lowest_bit(wanted)
     own = core.own_warp_scheduler[scheduler]
     w = pick_before_paused(gpu, core, own, ready) if core.paused != 0 else NO_WARP
     if w == NO_WARP:
@@ -104,6 +115,8 @@ def schedule(gpu, core, scheduler):
     core.scheduler_free[scheduler] = gpu.cycle + max(core.issue_cycles, core.reading[sub_core])
     if gpu.hooks.warp_scheduler_on_issue != 0:
         call_hook(gpu.hooks.warp_scheduler_on_issue, core.address, own, np.uint64(w), gpu.cycle)
+    if is_heard(gpu, ON_ISSUE):
+        tell(gpu, core, ON_ISSUE, w)
     return ISSUED, w
 
 
@@ -175,6 +188,8 @@ def issue_warp(gpu, core, w):
     core.lanes[row.lane_class] += lanes
     if core.fixed_reads:
         core.reading[core.sub_core_of[w]] = read_cycles(core, core.sub_core_of[w], w, row)
+    if is_heard(gpu, ON_COMPARE) and row.destinations > row.registers_written:
+        tell(gpu, core, ON_COMPARE, w)
     if row.unit != CONTROL:
         start(gpu, core, w, mask, ins, warp)
     elif row.is_branch and core.branch_cycles > 0 and core.control_bits == 0:
@@ -188,6 +203,8 @@ def issue_warp(gpu, core, w):
         core.membar = np.uint64(core.membar | bit_of(w))
     if core.control_bits:
         follow_hints(gpu, core, w, row, pc, warp)
+    if gpu.hooks.listening & FLOW_EVENTS:
+        tell_of_flow(gpu, core, w, row.is_branch, outcome, warp.pc <= pc)
     if outcome == OUT_BARRIER:
         core.barrier = np.uint64(core.barrier | bit_of(w))
     else:
@@ -201,6 +218,17 @@ def issue_warp(gpu, core, w):
             core.barrier_free = max(core.barrier_free, gpu.cycle) + core.arrival_cycles
         release_complete(cta, code)
         wake_released(core, slot.cta, gpu.cycle)
+
+
+@compiled
+def tell_of_flow(gpu, core, w, is_branch, outcome, went_back):
+    """A branch, another turn of a loop or a barrier, for mechanisms; the warp's head is still at the instruction."""
+    if is_branch and is_heard(gpu, ON_BRANCH):
+        tell(gpu, core, ON_BRANCH, w)
+    if is_branch and went_back and is_heard(gpu, ON_LOOP):
+        tell(gpu, core, ON_LOOP, w)
+    if outcome == OUT_BARRIER and is_heard(gpu, ON_BARRIER):
+        tell(gpu, core, ON_BARRIER, w)
 
 
 @compiled

@@ -13,15 +13,19 @@ from simtlab.machine.core.kinds import OpState, Unit
 from simtlab.machine.core.loads import accepted, count_global_load, is_counted
 from simtlab.machine.core.state import MAX_OPS, NO_BARRIER
 from simtlab.machine.core.timing import Memory, timing_at
-from simtlab.machine.fifo import NOTHING, front, is_full, pop, push
+from simtlab.machine.events import is_heard, tell
+from simtlab.machine.fifo import NOTHING, bring_forward, front, is_full, pop, push
+from simtlab.machine.hooks import EVENT_NUMBERS
 from simtlab.machine.memory.cache import line_of, lock
 from simtlab.machine.memory.constant_cache import fetch_constant
-from simtlab.machine.memory.l1 import Failure, load, mshr_full, send_atomic, store_line, why_rejected
+from simtlab.machine.memory.l1 import Failure, load, mshr_full, why_rejected
+from simtlab.machine.memory.l1_stores import send_atomic, store_line
 from simtlab.machine.memory.prefetch import overtake, serve_prefetch
 
 IN_LDST, WAITING = int(OpState.IN_LDST), int(OpState.WAITING)
 GLOBAL, SHARED, CONSTANT, EXCHANGE = (int(m) for m in (Memory.GLOBAL, Memory.SHARED, Memory.CONSTANT, Memory.EXCHANGE))
 NONE = int(Failure.NONE)
+ON_LOAD, ON_LOAD_END = EVENT_NUMBERS["on_load"], EVENT_NUMBERS["on_load_end"]
 LDST = int(Unit.LDST)
 
 
@@ -41,6 +45,8 @@ def serve(gpu, core, requests):
         read_again(gpu, core)
         core.unit_busy[LDST] += 1
         return
+    if gpu.hooks.ldst_queue_next != 0 and core.ldst_queue.count > 1 and core.ldst_free <= gpu.cycle:
+        choose_next(gpu, core)
     number = front(core.ldst_queue)
     if number != NOTHING and core.ldst_free > gpu.cycle:
         core.moved = gpu.cycle
@@ -67,6 +73,17 @@ def serve(gpu, core, requests):
         leave_if_served(gpu, core, number)
     if core.prefetches.count > 0:
         core.unit_busy[LDST] += serve_prefetch(gpu, core, requests)
+
+
+@compiled
+def choose_next(gpu, core):
+    """The policy says which of the waiting instructions makes its accesses now; one that has begun may have to wait."""
+    queue = core.ldst_queue
+    place = call_hook(gpu.hooks.ldst_queue_next, core.address, core.own_ldst_queue, np.uint64(queue.count), gpu.cycle)
+    if place > 0:
+        bring_forward(queue, place)
+        core.known_miss = 0
+        core.ldst_blocked = NONE
 
 
 @compiled
@@ -201,6 +218,8 @@ def begin(gpu, core, op, number):
     op.began = gpu.cycle
     if gpu.hooks.prefetcher_on_load != 0 and op.memory == GLOBAL and op.is_store == 0 and op.is_atomic == 0:
         call_hook(gpu.hooks.prefetcher_on_load, core.address, core.own_prefetcher, np.uint64(number), gpu.cycle)
+    if is_heard(gpu, ON_LOAD) and op.memory == GLOBAL and op.is_store == 0 and op.is_atomic == 0:
+        tell(gpu, core, ON_LOAD, number)
 
 
 @compiled
@@ -261,6 +280,8 @@ def count_load(gpu, core, number, row):
     if op.memory == SHARED:
         core.shared_loads += op.is_store == 0 and op.is_atomic == 0
     elif op.is_store == 0:
+        if is_heard(gpu, ON_LOAD_END) and op.memory == GLOBAL and op.is_atomic == 0:
+            tell(gpu, core, ON_LOAD_END, number)
         core.load_latency += gpu.cycle - op.issued
         core.load_wait += max(op.began, op.issued) - op.issued
         core.loads_finished += 1

@@ -9,6 +9,7 @@ from simtlab.execute.state import cta_t
 from simtlab.machine.config.core import OPERATIONS
 from simtlab.machine.core.kinds import Stall, Unit
 from simtlab.machine.fifo import fifo_t
+from simtlab.machine.hooks import MAX_LISTENERS
 from simtlab.machine.limits import (
     MAX_COLLECTORS,
     MAX_COPIES,
@@ -101,6 +102,7 @@ slot_t = record_t(
         ("kernel", "i8"),
         ("code", "i8"),  # host addresses of its kernel's instructions,
         ("timing", "i8"),  # and of what the core must know of them
+        ("facts", "i8"),  # … and what mechanisms can
         ("pc_counts", "i8"),
         ("code_base", "i8"),  # where its kernel's instructions lie in the machine's memory
         ("head", "i8"),  # pc of the instruction buffer's first entry
@@ -172,6 +174,9 @@ core_t = record_t(
         ("own_prefetcher", "i8"),
         ("own_cta_throttle", "i8"),
         ("own_l1_allocation", "i8"),
+        ("own_ldst_queue", "i8"),
+        ("own", "i8", (MAX_LISTENERS,)),  # … and of the mechanisms'
+        ("scheduler", "i8"),  # that is about to issue, for mechanisms
         ("detail", "i8"),
         ("warp_slots", "i8"),
         ("schedulers", "i8"),
@@ -352,6 +357,10 @@ core_t = record_t(
         ("cta_limit", "i8"),  # how many may run: the throttle's word
         ("sample_period", "i8"),
         ("next_sample", "i8"),
+        ("tick_period", "i8", (MAX_LISTENERS,)),  # of mechanisms that want to be told the time, or 0,
+        ("next_tick", "i8", (MAX_LISTENERS,)),  # … when that is next,
+        ("ticks", "i8", (MAX_LISTENERS,)),  # … and how often it was, in this launch
+        ("next_throttle", "i8"),  # when the CTA throttle is asked
         ("samples", "i8"),  # of this launch: 0 as it begins
         ("resident", "i8"),
         ("registers_left", "i8"),

@@ -25,7 +25,7 @@ class LineState(IntEnum):
     DIRTY = 3
 
 
-line_t = np.dtype(
+line_t = np.dtype(  # 32 bytes, half a cache line of the host, so that none lies in two
     [
         ("written", "u8"),  # words written since it took the place
         ("used", "u4"),  # by the cache's clock, which counts its accesses
@@ -39,7 +39,21 @@ line_t = np.dtype(
     ],
     align=True,
 )
-LINE_BYTES = line_t.itemsize  # half a cache line of the host, so that none lies in two
+
+
+# The access that a cache is asked for, and the one that took each line, for policies: noted where there are any.
+access_t = np.dtype(
+    [
+        ("address", "i8"),
+        ("pc", "i4"),  # of the instruction; -1: not known
+        ("warp", "i2"),  # its warp slot,
+        ("core", "i2"),
+        ("kind", "i1"),  # a request's Kind
+        ("deterministic", "i1"),  # class of a global load
+    ],
+    align=True,
+)
+owner_t = np.dtype([("pc", "i4"), ("warp", "i2"), ("core", "i2"), ("uses", "i4"), ("deterministic", "i1")], align=True)
 
 
 def cache_t(max_lines: int) -> np.dtype:
@@ -65,9 +79,12 @@ def cache_t(max_lines: int) -> np.dtype:
             ("write_policy_local", "i1"),
             ("write_allocate", "i1"),
             ("by_word", "i1"),  # a load may hit words that were written, where their sector is not there
-            ("victim_hook", "i8"),  # address of the replacement policy's hook, or 0
+            ("tracked", "i1"),  # a policy wants to know who asks, and whose the lines are
+            ("access", access_t),
+            ("address", "i8"),  # of this record, for policies
+            ("victim_hook", "i8"),  # addresses of the replacement policy's hooks, or 0
+            ("insert_hook", "i8"),
             ("own", "i8"),
-            ("first_line", "i8"),  # host address of the lines
             ("unused_evicted", "i8"),  # prefetched lines evicted before anybody used them
             ("unused", "i8", (MOST_REMEMBERED,)),  # the tags of the last of them
             # Of each line what is compared in every lookup and every miss, side by side:
@@ -75,6 +92,7 @@ def cache_t(max_lines: int) -> np.dtype:
             ("ranks", "i8", (max_lines,)),  # in which order the lines of a set are evicted; see `rank`
             ("line", line_t, (max_lines,)),
             ("asked", "i8", (max_lines,)),  # when the prefetch was predicted that brought it
+            ("owner", owner_t, (max_lines,)),
         ]
     )
 
@@ -147,6 +165,8 @@ def probe_set(cache, set, address):
 def touch(cache, way):
     cache.clock += 1
     cache.line[way].used = cache.clock
+    if cache.tracked:
+        cache.owner[way].uses += 1
     rank(cache, way)
 
 
@@ -207,9 +227,34 @@ def is_empty(line):
 @compiled
 def ask_policy(cache, first):
     """The replacement policy chooses among the lines of a set."""
-    lines = cache.first_line + first * LINE_BYTES
-    way = call_hook(cache.victim_hook, lines, cache.own, np.uint64(cache.ways), cache.clock)
-    return NO_WAY if way == NO_WAY else first + way
+    return call_hook(cache.victim_hook, cache.address, cache.own, np.uint64(first), cache.clock)
+
+
+@compiled
+def place_in_order(cache, way):
+    """A line has been filled: the policy, where there is one, says what place it has in its set's order of use."""
+    if cache.insert_hook == 0:
+        return
+    place = call_hook(cache.insert_hook, cache.address, cache.own, np.uint64(way), cache.clock)
+    if place >= cache.ways - 1:
+        return
+    first = way - way % cache.ways
+    used = np.uint32(0)
+    for other in range(first, first + cache.ways):
+        earlier = 0
+        for another in range(first, first + cache.ways):
+            earlier += another != way and cache.line[another].used < cache.line[other].used
+        if other != way and earlier < place:
+            used = max(used, cache.line[other].used)
+    cache.line[way].used = used
+    rank(cache, way)
+
+
+@compiled
+def take_over(cache, way):
+    """A line goes to the access that the cache was asked for last."""
+    owner, access = cache.owner[way], cache.access
+    owner.pc, owner.warp, owner.core, owner.uses, owner.deterministic = access.pc, access.warp, access.core, 0, access.deterministic
 
 
 @compiled
@@ -226,6 +271,8 @@ def reserve(cache, way, address, sectors):
     line.written = np.uint64(0)
     touch(cache, way)
     line.filled = cache.clock
+    if cache.tracked:
+        take_over(cache, way)
 
 
 @compiled

@@ -6,7 +6,7 @@ says how far the clock may jump. A request must lie within one row; `address_map
 
 import numpy as np
 
-from simtlab.compiled import compiled
+from simtlab.compiled import call_hook, compiled
 from simtlab.machine.fifo import NOTHING, front, pop, push
 from simtlab.machine.memory.bank import (
     ACTIVATE,
@@ -83,7 +83,10 @@ def offer(channel, requests, number, cycle):
     entry.number = number
     append(channel, position)
     nominee = channel.nominees[entry.bank]
-    if nominee.position == NOTHING or nominee.command == PRECHARGE:
+    if channel.priority_hook != 0:
+        entry.priority = call_hook(channel.priority_hook, channel.address, channel.own, np.uint64(position), cycle)
+        nominate(channel, entry.bank, cycle)
+    elif nominee.position == NOTHING or nominee.command == PRECHARGE:
         nominate(channel, entry.bank, cycle)
     expect(channel, nominee, position, cycle)
     return True
@@ -105,6 +108,7 @@ def fill(channel, entry, request, cycle):
     begins = request.column & (channel.access_bytes - 1)  # within its first access
     entry.accesses = max(1, np.uint32(begins + request.dram_bytes + channel.access_bytes - 1) // np.uint32(channel.access_bytes))
     entry.outcome = HIT
+    entry.core, entry.warp, entry.pc, entry.deterministic = request.core, request.warp, request.pc, request.deterministic
     channel.arrivals += 1
 
 

@@ -128,6 +128,11 @@ entry_t = record_t(
         ("outcome", "i4"),
         ("next", "i4"),
         ("previous", "i4"),
+        ("core", "i2"),  # who asks, for policies; -1: a line that leaves the L2
+        ("warp", "i2"),
+        ("pc", "i4"),
+        ("deterministic", "i1"),
+        ("priority", "i1"),  # where a policy gives it one
     ]
 )
 
@@ -149,7 +154,8 @@ channel_t = record_t(
         ("places", "i8", (2,)),  # for requests on their way out, by direction
         ("address", "i8"),  # of this record, for the scheduling policy
         ("own", "i8"),
-        ("choose_hook", "i8"),  # address of its hook; 0: the scheduler above
+        ("choose_hook", "i8"),  # addresses of its hooks; 0: the scheduler above
+        ("priority_hook", "i8"),
         ("first_slice", "i4"),  # of the L2, that it serves
         ("slices", "i4"),
         # state

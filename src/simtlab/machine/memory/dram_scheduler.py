@@ -18,9 +18,10 @@ from simtlab.machine.memory.bank import COLUMN_READ, READ, WRITE, needed
 from simtlab.machine.memory.dram_channel import FAR_FUTURE, MOST_CYCLES, NEVER, NO_GROUP, NO_ROW, NO_TURN, Scheduler
 
 FCFS = int(Scheduler.FCFS)
-NO_BANK = -1
-NOT_BEGUN = 1 << 42  # added to the order of arrival: requests that have begun go first, …
-MOVES_NO_DATA = 1 << 43  # … activates and precharges last
+NO_BANK, HIGHEST = -1, 3
+NOT_BEGUN = 1 << 40  # added to the order of arrival: requests that have begun go first, …
+MOVES_NO_DATA = 1 << 41  # … activates and precharges last
+LOWER_PRIORITY = 1 << 42  # … and, of a policy, those of each priority below the highest
 RANK_BITS = 45
 NO_COMMAND = (MOST_CYCLES << 2) << RANK_BITS  # later than three timings added: no command waits that long
 
@@ -90,6 +91,8 @@ def nominate(channel, number, cycle):
             if not may_begin(channel, entry):
                 nominee.ready = FAR_FUTURE
                 return
+    if channel.priority_hook != 0 and position != bank.begun:
+        nominee.rank += (HIGHEST - entry.priority) * LOWER_PRIORITY
     channel.nominated = np.uint64(channel.nominated | bit)
 
 
@@ -118,6 +121,8 @@ def next_of_bank(channel, bank, cycle):
     if bank.begun != NOTHING:
         return bank.begun
     oldest = bank.first[channel.direction]
+    if channel.priority_hook != 0 and oldest != NOTHING and deadline(channel, oldest) > cycle:
+        return highest_of_bank(channel, bank)
     if oldest == NOTHING or bank.open_row == NO_ROW or channel.scheduler == FCFS:
         return oldest
     if deadline(channel, oldest) <= cycle:
@@ -128,6 +133,21 @@ def next_of_bank(channel, bank, cycle):
             return position
         position = channel.entries[position].next
     return oldest
+
+
+@compiled
+def highest_of_bank(channel, bank):
+    """By a policy's priorities: of the highest, the oldest for the open row, else the oldest."""
+    position = bank.first[channel.direction]
+    best, hits = position, False
+    while position != NOTHING:
+        entry, is_hit = channel.entries[position], channel.entries[position].row == bank.open_row
+        if entry.priority > channel.entries[best].priority:
+            best, hits = position, is_hit
+        elif entry.priority == channel.entries[best].priority and is_hit and not hits:
+            best, hits = position, True
+        position = entry.next
+    return best
 
 
 @compiled

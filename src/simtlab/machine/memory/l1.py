@@ -1,4 +1,4 @@
-"""First-level caches of a core: lookups, misses, writes, and what happens when an answer comes back."""
+"""First-level caches of a core: lookups, misses, and what happens when an answer comes back. Writes are in `l1_stores`."""
 
 from enum import IntEnum
 
@@ -6,8 +6,9 @@ import numpy as np
 
 from simtlab.compiled import call_hook, compiled
 from simtlab.machine.bit_set import add as add_member
-from simtlab.machine.core.cta_slots import acknowledge
+from simtlab.machine.events import is_heard, tell
 from simtlab.machine.fifo import is_full, push
+from simtlab.machine.hooks import EVENT_NUMBERS
 from simtlab.machine.memory import mshr as table
 from simtlab.machine.memory.address_map import locate
 from simtlab.machine.memory.cache import (
@@ -20,13 +21,13 @@ from simtlab.machine.memory.cache import (
     forget_all,
     goes_silently,
     invalidate,
-    may_go,
+    is_empty,
+    place_in_order,
     probe,
     reserve,
     touch,
     victim,
     was_unused,
-    write_words,
 )
 from simtlab.machine.request import Kind, create
 
@@ -52,9 +53,9 @@ class WritePolicy(IntEnum):
     WRITE_BACK = 2
 
 
+ON_HIT, ON_MISS, ON_FILL, ON_EVICT = (EVENT_NUMBERS[f"on_l1_{event}"] for event in ("hit", "miss", "fill", "evict"))
 LOCAL = 2  # Memory.LOCAL; named here to keep the imports one way
 NONE, NO_TAG, NO_MSHR, NO_NETWORK = (int(f) for f in Failure)
-EVICT, BACK = int(WritePolicy.WRITE_EVICT), int(WritePolicy.WRITE_BACK)
 
 
 @compiled
@@ -69,8 +70,10 @@ def send(gpu, core, requests, kind, address, size, token, number):
     request = requests.entry[made]
     request.kind, request.address, request.bytes, request.token = kind, address, size, token
     request.core, request.home, request.born = core.number, core.cluster, gpu.cycle
+    request.pc, request.deterministic = -1, -1
     if number >= 0:
-        request.warp = core.ops[number].slot
+        op = core.ops[number]
+        request.warp, request.pc, request.deterministic = op.slot, op.pc, op.deterministic
     locate(gpu.map, requests, made)
     request.destination = request.slice
     if kind == WRITE:
@@ -104,6 +107,8 @@ def load(gpu, core, requests, number):
     op = core.ops[number]
     address = op.lines[op.served]
     cache = core.l1d
+    if cache.tracked:
+        note_access(core, op, address, READ)
     if goes_around(gpu, core, op, number):
         return bypass(gpu, core, requests, number, address)
     if core.known_miss:
@@ -119,6 +124,8 @@ def load(gpu, core, requests, number):
             cache.line[way].prefetched = 0
             count_use(gpu, core, cache.asked[way])
         op.hits_ready = gpu.cycle + cache.hit_latency
+        if is_heard(gpu, ON_HIT):
+            tell(gpu, core, ON_HIT, number)
         return NONE
     entry = find_entry(core.mshr, address)
     if entry != NO_ENTRY:
@@ -133,8 +140,26 @@ def load(gpu, core, requests, number):
             core.mshr.entry[entry].prefetch = 0
             core.prefetch_late += 1
             count_use(gpu, core, core.mshr.entry[entry].asked)
+        if is_heard(gpu, ON_MISS):
+            tell(gpu, core, ON_MISS, number)
         return NONE
     return miss(gpu, core, requests, number, address, way)
+
+
+@compiled
+def note_access(core, op, address, kind):
+    """Who asks the L1, for policies."""
+    access = core.l1d.access
+    access.address, access.pc, access.warp, access.core = address, op.pc, op.slot, core.number
+    access.kind, access.deterministic = kind, op.deterministic
+
+
+@compiled
+def take_line(gpu, core, way, address, sectors):
+    """Give a line of the L1 to an access; a mechanism may want to know of the one that goes."""
+    if is_heard(gpu, ON_EVICT) and not is_empty(core.l1d.line[way]):
+        tell(gpu, core, ON_EVICT, way)
+    reserve(core.l1d, way, address, sectors)
 
 
 @compiled
@@ -167,7 +192,7 @@ def miss(gpu, core, requests, number, address, way):
     """A load whose line is not there and not in flight."""
     failure = take_entry(gpu, core, requests, address, way)
     if failure != NONE:
-        return failure
+        return failure if waits(gpu, core, number, failure) else bypass(gpu, core, requests, number, address)
     merge(core.mshr, core.mshr.newest, number)
     core.ops[number].outstanding += 1
     core.ops[number].missed += 1
@@ -178,15 +203,27 @@ def miss(gpu, core, requests, number, address, way):
     send(gpu, core, requests, READ, address, core.l1d.sector_bytes, token_of(core.mshr.newest), number)
     if gpu.hooks.prefetcher_on_miss != 0:
         call_hook(gpu.hooks.prefetcher_on_miss, core.address, core.own_prefetcher, np.uint64(number), gpu.cycle)
+    if is_heard(gpu, ON_MISS):
+        tell(gpu, core, ON_MISS, number)
     return NONE
+
+
+@compiled
+def waits(gpu, core, number, failure):
+    """Whether a miss that finds no line, MSHR or room waits for it, rather than go around the L1."""
+    if gpu.hooks.l1_allocation_bypass_stall == 0 or failure == NO_NETWORK:
+        return True
+    core.ldst_blocked = failure
+    own = core.own_l1_allocation
+    return call_hook(gpu.hooks.l1_allocation_bypass_stall, core.address, own, np.uint64(number), gpu.cycle) == 0
 
 
 @compiled
 def take_entry(gpu, core, requests, address, way):
     """Reserve what a miss needs: a line (unless lines are taken on fill), an MSHR, room to leave; all of it or nothing."""
     cache = core.l1d
-    take_line = way == NO_WAY and cache.on_fill == 0
-    if take_line:
+    wants_line = way == NO_WAY and cache.on_fill == 0
+    if wants_line:
         way = victim(cache, address)
         if way == NO_WAY:
             return NO_TAG
@@ -194,11 +231,11 @@ def take_entry(gpu, core, requests, address, way):
         return NO_MSHR
     if no_room(core, requests):
         return NO_NETWORK
-    if take_line:
+    if wants_line:
         dirty = not goes_silently(cache, way) and cache.line[way].state == DIRTY
         if dirty and not write_back(gpu, core, requests, way):
             return NO_NETWORK
-        reserve(cache, way, address, sector_bit(cache, address))
+        take_line(gpu, core, way, address, sector_bit(cache, address))
     elif way != NO_WAY:
         expect(cache, way, sector_bit(cache, address))
     allocate(core.mshr, address, way)
@@ -247,106 +284,6 @@ def write_back(gpu, core, requests, way):
 
 
 @compiled
-def write_back_all(gpu, cores, requests):
-    """A run has ended: dirty lines go to the L2, as many as find room. False if there are none left."""
-    any_left = False
-    for c in range(gpu.cores):
-        core = cores[c]
-        cache = core.l1d
-        if cache.write_policy_global != BACK and cache.write_policy_local != BACK:
-            return False
-        for way in range(cache.sets * cache.ways):
-            if cache.line[way].state == DIRTY:
-                any_left = True
-                if no_room(core, requests):
-                    break
-                core.l1_data_reads += 1
-                send(gpu, core, requests, WRITE_BACK, address_of(cache, way), cache.line_bytes, 0, -1)
-                invalidate(cache, way)
-    return any_left
-
-
-@compiled
-def store_line(gpu, core, requests, number):
-    """A write of one sector, by the policy of its space."""
-    op = core.ops[number]
-    address = op.lines[op.served]
-    cache = core.l1d
-    is_local = op.memory == LOCAL
-    policy = cache.write_policy_local if is_local else cache.write_policy_global
-    is_cached = cache.enabled and (is_local or gpu.bypass_global == 0)
-    way = probe(cache, address) if is_cached else NO_WAY
-    if policy == BACK and is_cached and (way != NO_WAY or cache.write_allocate):
-        return store_in_cache(gpu, core, requests, number, way)
-    if no_room(core, requests):
-        return NO_NETWORK
-    if policy == EVICT:
-        if way != NO_WAY and may_go(cache.line[way]):
-            invalidate(cache, way)
-    elif is_cached and not keep_written(gpu, core, requests, address, way, np.uint64(op.first[op.served])):
-        return NO_NETWORK
-    core.l1_lookups += is_cached
-    send(gpu, core, requests, WRITE, address, op.bytes[op.served], number, number)
-    return NONE
-
-
-@compiled
-def keep_written(gpu, core, requests, address, way, words):
-    """Write-through: a line that is there is written too; a write that misses takes one where it may. False if that one is dirty
-    and cannot leave now."""
-    cache = core.l1d
-    if way == NO_WAY and cache.write_allocate:
-        way = victim(cache, address)
-        if way != NO_WAY:
-            if cache.line[way].state == DIRTY and not write_back(gpu, core, requests, way):
-                return False
-            reserve(cache, way, address, np.uint32(0))
-    if way != NO_WAY:
-        write_words(cache, way, address, words, False)
-        core.l1_data_writes += 1
-    return True
-
-
-@compiled
-def store_in_cache(gpu, core, requests, number, way):
-    """Write-back: the line stays here, dirty; a miss takes a line without fetching it."""
-    op = core.ops[number]
-    address = op.lines[op.served]
-    cache = core.l1d
-    if way == NO_WAY:
-        way = victim(cache, address)
-        if way == NO_WAY:
-            return NO_TAG
-        if cache.line[way].state == DIRTY:
-            if no_room(core, requests):
-                return NO_NETWORK
-            write_back(gpu, core, requests, way)
-        reserve(cache, way, address, np.uint32(0))
-    write_words(cache, way, address, np.uint64(op.first[op.served]), True)
-    touch(cache, way)
-    core.l1_lookups += 1
-    core.l1_data_writes += 1
-    acknowledge(gpu, core, op.slot)
-    return NONE
-
-
-@compiled
-def send_atomic(gpu, core, requests, number):
-    """Atomics are carried out at the L2; a copy of the line here is worthless afterwards."""
-    if no_room(core, requests):
-        return NO_NETWORK
-    op = core.ops[number]
-    address = op.lines[op.served]
-    way = probe(core.l1d, address) if core.l1d.enabled else NO_WAY
-    if way != NO_WAY and may_go(core.l1d.line[way]):
-        invalidate(core.l1d, way)
-    op.outstanding += 1
-    core.l1_lookups += core.l1d.enabled
-    send(gpu, core, requests, ATOMIC, address, op.bytes[op.served], number, number)
-    return NONE
-
-
-@compiled
 def forget_first_level(cores):
     """Empty the data and instruction caches of all cores, and of machine code the constants, which each launch has of its own."""
     for c in range(len(cores)):
@@ -370,16 +307,21 @@ def fill_line(gpu, core, requests, entry, address):
     way = core.mshr.entry[entry].way
     bit = sector_bit(cache, address)
     if way == NO_WAY and cache.on_fill:
+        if cache.tracked and core.mshr.entry[entry].first != NOBODY:
+            note_access(core, core.ops[core.mshr.waiter[core.mshr.entry[entry].first].token], address, READ)
         way = probe(cache, address)
         if way == NO_WAY:
             way = line_for_fill(gpu, core, requests, address)
             if way != NO_WAY:
-                reserve(cache, way, address, bit)
+                take_line(gpu, core, way, address, bit)
     if way != NO_WAY:
         cache.line[way].prefetched = core.mshr.entry[entry].prefetch
         if cache.line[way].prefetched:
             cache.asked[way] = core.mshr.entry[entry].asked
         fill(cache, way, bit)
+        place_in_order(cache, way)
+        if is_heard(gpu, ON_FILL):
+            tell(gpu, core, ON_FILL, way)
         core.l1_data_writes += 1
         core.mshr.entry[entry].way = way
 

@@ -10,22 +10,24 @@ from enum import IntEnum
 import numpy as np
 
 from simtlab.compiled import compiled, count_trailing_zeros
+from simtlab.machine.events import is_heard, tell
 from simtlab.machine.fifo import NOTHING, front, is_full, pop, push
+from simtlab.machine.hooks import EVENT_NUMBERS
 from simtlab.machine.memory import mshr as table
 from simtlab.machine.memory.address_map import locate
 from simtlab.machine.memory.cache import (
     DIRTY,
     NO_WAY,
     address_of,
-    announce,
     expect,
     fill,
     goes_silently,
+    is_empty,
+    place_in_order,
     probe_set,
     rank,
     reserve,
     sector_of,
-    set_of,
     touch,
     victim_of_set,
     write_words,
@@ -33,10 +35,12 @@ from simtlab.machine.memory.cache import (
 from simtlab.machine.memory.dram import next_event as next_in_dram
 from simtlab.machine.memory.dram import offer
 from simtlab.machine.memory.l1 import sector_bit
+from simtlab.machine.memory.l2_arrival import bring_first, note_request
 from simtlab.machine.request import Kind, L2Answer, create, end
 from simtlab.machine.watch_log import note_end
 
 WRITE, WRITE_BACK, ATOMIC = int(Kind.WRITE), int(Kind.WRITE_BACK), int(Kind.ATOMIC)
+ON_HIT, ON_MISS, ON_EVICT = (EVENT_NUMBERS[f"on_l2_{event}"] for event in ("hit", "miss", "evict"))
 INSTRUCTION, CONSTANT = int(Kind.INSTRUCTION), int(Kind.CONSTANT)
 HIT, HIT_RESERVED, MISS = (int(answer) for answer in L2Answer)
 find_entry, merge, allocate = table.find, table.merge, table.allocate
@@ -93,35 +97,6 @@ def next_wake(gpu, slice, requests, fed):
 
 
 @compiled
-def wake_slice(gpu, number, cycle):
-    """Something may change at a slice at an L2 cycle."""
-    gpu.slice_wake[number] = min(gpu.slice_wake[number], cycle)
-
-
-@compiled
-def arrive(gpu, slice, requests, number):
-    """A request comes from the network; it is looked at when it has passed the slice's pipe."""
-    request = requests.entry[number]
-    request.arrived = gpu.cycle
-    request.ready = gpu.l2.cycle + gpu.l2_latency
-    push(slice.input, number)
-    request.set = set_for(gpu, slice.cache, request)
-    announce(slice.cache, request.set)
-    wake_slice(gpu, slice.number, max(request.ready, gpu.l2.cycle + 1))
-
-
-@compiled
-def set_for(gpu, cache, request):
-    """The set that a request's line belongs to: of all, or of the part that the core's group has."""
-    set = set_of(cache, request.address)
-    if gpu.l2_groups == 1:
-        return set
-    sets = cache.sets // gpu.l2_groups
-    group = request.core * gpu.l2_groups // gpu.cores
-    return (set & (sets - 1)) + group * sets
-
-
-@compiled
 def sectors_of(cache, address, size):
     """The sectors of a line that so many bytes from an address touch."""
     bits = sector_bit(cache, address)
@@ -135,12 +110,18 @@ def sectors_of(cache, address, size):
 def take_data(gpu, slice, requests):
     """Sectors have come from DRAM: fill them, and answer one of those who wait for it each cycle."""
     if slice.filling == NOT_FILLING:
+        if requests.entry[front(slice.fills)].entry == NO_ENTRY:
+            pass_on(gpu, slice, requests)
+            return
         request = requests.entry[pop(slice.fills)]
         request.from_dram = gpu.cycle
         slice.filling = request.entry
         way = slice.mshr.entry[slice.filling].way
         if way != NO_WAY:
             fill(slice.cache, way, sectors_of(slice.cache, slice.mshr.entry[slice.filling].address, request.dram_bytes))
+            if slice.cache.tracked:
+                note_request(slice.cache, request)
+                place_in_order(slice.cache, way)
     if is_full(slice.output):
         return
     waiter = take_waiter(slice.mshr, slice.filling)
@@ -150,6 +131,17 @@ def take_data(gpu, slice, requests):
     if slice.mshr.entry[slice.filling].first == NOBODY:
         release(slice.mshr, slice.filling)
         slice.filling = NOT_FILLING
+
+
+@compiled
+def pass_on(gpu, slice, requests):
+    """Data have come for a read that went around the L2."""
+    if is_full(slice.output):
+        return
+    number = pop(slice.fills)
+    requests.entry[number].from_dram = gpu.cycle
+    slice.around -= 1
+    answer(gpu, slice, requests, number)
 
 
 @compiled
@@ -190,6 +182,9 @@ def serve(gpu, slice, requests):
     if number == NOTHING or requests.entry[number].ready > gpu.l2.cycle:
         slice.blocked = NONE
         return
+    if gpu.hooks.l2_queue_priority != 0 and slice.input.count > 1:
+        bring_first(slice, requests, gpu.l2.cycle)
+        number = front(slice.input)
     if not is_still_blocked(slice):
         kind = requests.entry[number].kind
         free_at = (slice.next_atomic + 99) // 100 if kind == ATOMIC else slice.write_end
@@ -228,6 +223,8 @@ def read(gpu, slice, requests, number):
     address = sector_of(slice.cache, request.address)
     way = probe_set(cache, request.set, address)
     wanted = sectors_of(cache, address, request.bytes)
+    if cache.tracked:
+        note_request(cache, request)
     if way != NO_WAY and cache.line[way].sectors & wanted == wanted and not must_queue(gpu, slice, request, address):
         touch(cache, way)
         slice.hits += 1
@@ -236,6 +233,8 @@ def read(gpu, slice, requests, number):
             make_dirty(slice, way, address)
             slice.atomics += 1
         answer(gpu, slice, requests, number)
+        if is_heard(gpu, ON_HIT):
+            tell(gpu, slice, ON_HIT, number)
         return NONE
     block = fetched_from(gpu, address)
     entry = find_entry(slice.mshr, block)
@@ -246,6 +245,8 @@ def read(gpu, slice, requests, number):
         slice.hits_reserved += 1
         request.l2_answer = HIT_RESERVED
         slice.atomics += request.kind == ATOMIC
+        if is_heard(gpu, ON_MISS):
+            tell(gpu, slice, ON_MISS, number)
         return NONE
     if mshr_full(slice.mshr):
         return NO_MSHR
@@ -267,6 +268,8 @@ def read(gpu, slice, requests, number):
     request.ready = gpu.l2.cycle + gpu.dram_latency
     request.to_dram = gpu.cycle
     push(slice.to_dram, number)
+    if is_heard(gpu, ON_MISS):
+        tell(gpu, slice, ON_MISS, number)
     return NONE
 
 
@@ -290,6 +293,8 @@ def write(gpu, slice, requests, number):
     request = requests.entry[number]
     cache = slice.cache
     way = probe_set(cache, request.set, request.address)
+    if cache.tracked:
+        note_request(cache, request)
     slice.writes += 1
     if way == NO_WAY:
         way = make_room(gpu, slice, requests, request.set)
@@ -318,6 +323,8 @@ def make_room(gpu, slice, requests, set):
     way = victim_of_set(slice.cache, set)
     if way == NO_WAY:
         return -NO_LINE
+    if is_heard(gpu, ON_EVICT) and not is_empty(slice.cache.line[way]):
+        tell(gpu, slice, ON_EVICT, way)
     if goes_silently(slice.cache, way) or slice.cache.line[way].state != DIRTY:
         return way
     if slice.to_dram.count + 2 > slice.to_dram.limit or requests.free == NOTHING:

@@ -1,0 +1,1 @@
+"""Policies for what leaves the L2 alone."""

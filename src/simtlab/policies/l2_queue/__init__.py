@@ -1,0 +1,1 @@
+"""Policies for who goes first at an L2 slice."""

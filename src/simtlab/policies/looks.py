@@ -1,0 +1,85 @@
+"""What a hook can see of a core beyond its plain fields: warps, the loads that wait, the program's loops and loads."""
+
+import numpy as np
+
+from simtlab.compiled import compiled, count_trailing_zeros, load_i64
+from simtlab.machine.core.inflight import count_bits
+from simtlab.machine.core.kinds import Unit
+from simtlab.machine.facts import N_COMPARED, NO_LOOP, NOT_READ, facts_at
+from simtlab.machine.fifo import item_at
+from simtlab.machine.memory.cache import NO_WAY, probe
+from simtlab.machine.memory.l1 import sector_bit
+
+LDST = int(Unit.LDST)
+MIX = np.uint64(0x9E3779B97F4A7C15)
+
+__all__ = [
+    "NO_LOOP", "active_lanes", "compared", "fact_of", "is_in_l1", "is_in_loop", "memory_warps", "next_pc", "waiting",
+]  # fmt: skip
+
+
+@compiled
+def waiting(core, place):
+    """The instruction, of core.ops, that has `place` others before it in the load/store unit's queue."""
+    return item_at(core.ldst_queue, place)
+
+
+@compiled
+def memory_warps(core):
+    """The warps whose next instruction goes to the load/store unit."""
+    return core.unit_of_head[LDST]
+
+
+@compiled
+def next_pc(core, warp):
+    """Where a warp goes on."""
+    slot = core.slots[warp]
+    return core.ctas[slot.cta].warps[slot.warp].pc
+
+
+@compiled
+def active_lanes(core, warp):
+    """How many lanes of a warp execute now."""
+    slot = core.slots[warp]
+    return count_bits(np.uint64(core.ctas[slot.cta].warps[slot.warp].mask))
+
+
+@compiled
+def fact_of(core, warp, pc):
+    """What is known of an instruction of a warp's program (simtlab.machine.facts)."""
+    return facts_at(core.slots[warp].facts).row[pc]
+
+
+@compiled
+def is_in_loop(core, warp, pc, inside):
+    """Whether an instruction is in the innermost loop of another, or in a loop within that."""
+    loop = fact_of(core, warp, inside)
+    return loop.loop != NO_LOOP and loop.header <= pc <= loop.last
+
+
+@compiled
+def is_in_l1(core, op):
+    """Whether the next access of a load would hit in the L1."""
+    address = core.ops[op].lines[core.ops[op].served]
+    way = probe(core.l1d, address)
+    return way != NO_WAY and core.l1d.line[way].sectors & sector_bit(core.l1d, address) != 0
+
+
+@compiled
+def compared(core, warp):
+    """A hash of what a warp's next instruction compares, in its first active lane."""
+    slot = core.slots[warp]
+    state = core.ctas[slot.cta].warps[slot.warp]
+    fact, lane = facts_at(slot.facts).row[slot.head], 0
+    if state.mask != 0:
+        lane = count_trailing_zeros(np.uint64(state.mask))
+    mixed = np.uint64(0)
+    for k in range(N_COMPARED):
+        if fact.compared[k] != NOT_READ:
+            word = np.uint64(load_i64(state.window + fact.compared[k] + lane // 2 * 8 * (fact.lane_bytes[k] // 4)))
+            if fact.lane_bytes[k] == 4:
+                word = np.uint64(word >> np.uint64(32 * (lane % 2)) & np.uint64(0xFFFFFFFF))
+            elif lane % 2 == 1:
+                word = np.uint64(load_i64(state.window + fact.compared[k] + 8 * lane))
+            mixed = np.uint64((mixed ^ word) * MIX)
+    return np.int64(mixed >> np.uint64(1))

@@ -1,0 +1,1 @@
+"""Mechanisms: policies for several slots with one state."""
