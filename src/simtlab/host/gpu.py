@@ -270,11 +270,17 @@ class Gpu:
 
     # Streams ----------------------------------------------------------------------------------------------------------
 
-    def stream(self) -> Stream:
-        """A queue of launches. Those of one stream run one after another; on a machine, streams run side by side."""
+    def stream(self, priority: int = 0, delay_cycles: int = 0) -> Stream:
+        """A queue of launches. Those of one stream run one after another; on a machine, streams run side by side.
+
+        CTAs of a stream with a higher `priority` (0 to 3) are dispatched first; its launches come `delay_cycles` after the others.
+        """
+        if not 0 <= priority <= HIGHEST_PRIORITY or delay_cycles < 0:
+            allowed = f"a priority is from 0 to {HIGHEST_PRIORITY}, a delay is at least 0"
+            raise SimtlabError(f"a stream of priority {priority} with a delay of {delay_cycles} cycles is impossible: {allowed}")
         with self.memory.lock:
             self._streams += 1
-            return Stream(self, self._streams)
+            return Stream(self, self._streams, priority, delay_cycles)
 
     def synchronize(self) -> None:
         """Run whatever waits in streams. Reading or writing an array does so too."""
@@ -294,12 +300,17 @@ class Gpu:
         self.memory.settle = self.synchronize
 
 
+HIGHEST_PRIORITY = 3
+
+
 @dataclass(frozen=True)
 class Stream:
     """Launches that run one after another: `kernel(grid, block, arguments, stream=stream)`."""
 
     gpu: Gpu = field(repr=False)
     number: int
+    priority: int = 0
+    delay_cycles: int = 0
 
     def synchronize(self) -> None:
         """Run whatever waits, in this stream and the others."""

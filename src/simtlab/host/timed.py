@@ -73,7 +73,10 @@ def as_launch(machine: Machine, gpu: Gpu, waiting: Waiting, together: Sequence[W
             raise explain_fault(gpu, program, trouble, services)
         raise explain_deadlock(program, resident)  # type: ignore[arg-type]
 
-    return Launch(program, record, serve, give_up, waiting.stream.number if waiting.stream else 0)
+    stream = waiting.stream
+    if stream is None:
+        return Launch(program, record, serve, give_up)
+    return Launch(program, record, serve, give_up, stream.number, stream.priority, stream.delay_cycles)
 
 
 def show_to_all(machine: Machine, gpu: Gpu, launches: Sequence[Waiting]) -> None:

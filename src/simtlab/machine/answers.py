@@ -11,6 +11,7 @@ import numpy as np
 
 from simtlab.compiled import compiled
 from simtlab.machine.core.cta_slots import waits
+from simtlab.machine.core.preemption import DRAIN, FLUSH, SWITCH, can_flush
 from simtlab.machine.core.scoreboard import bit_of
 from simtlab.machine.limits import MAX_CTAS, MAX_DRAM_BANKS, MAX_WARPS
 from simtlab.machine.memory.cache import may_go
@@ -76,6 +77,16 @@ def is_priority(unit, argument, answer):
 
 
 @compiled
+def is_stop(core, could, answer):
+    if answer == NOBODY:
+        return True
+    cta, how = answer // 8, answer % 8
+    if not 0 <= cta < MAX_CTAS or np.uint64(could) & bit_of(cta) == 0:
+        return False
+    return how == SWITCH or how == DRAIN or (how == FLUSH and can_flush(core, cta))
+
+
+@compiled
 def is_level(gpu, level, answer):
     return 0 <= answer < N_LEVELS
 
@@ -117,6 +128,7 @@ ANSWERS = {
     "place": Answer("a place from 0 to `count` - 1", is_place_in_queue, 0),
     "priority": Answer(f"a priority from 0 to {HIGHEST}", is_priority, 0),
     "level": Answer("`clocks(core, memory)`, each LOW, USUAL or HIGH", is_level, AS_USUAL),
+    "stop": Answer("`stop(cta, how)` for a CTA of the set `could`, FLUSH where it `can_flush`, or NOTHING (-1)", is_stop, NOBODY),
     "subset": Answer("warps of the set `ready`", is_subset, 0),
     "contestant": Answer("a place from 0 to `count` - 1", is_contestant, 0),
     "split": Answer("a place of the set `could`, or NO_SPLIT (-1)", is_split_of_set, NOBODY),

@@ -10,6 +10,7 @@ from simtlab.compiled import call_hook, compiled
 from simtlab.machine.core.core import account_for_sleep
 from simtlab.machine.core.cta_slots import has_room, move_in
 from simtlab.machine.core.fetch import bring_first_lines
+from simtlab.machine.core.preemption import forget, preempt, resume
 from simtlab.machine.core.scoreboard import bit_of
 from simtlab.machine.memory.constant_cache import bring_parameters
 from simtlab.machine.run_ahead import is_ahead
@@ -27,10 +28,19 @@ def dispatch(gpu, cores):
         gpu.resident[c] = cores[c].resident
         gpu.taken[c] = is_ahead(gpu, cores[c])
         gpu.dispatching |= gpu.taken[c]  # it may have room when its time has come
-    for k in range(gpu.kernels):
-        kernel = gpu.kernel[k]
-        if kernel.launch.next_cta < kernel.launch.n_ctas and its_turn(gpu, kernel):
-            dispatch_kernel(gpu, cores, k)
+    gpu.most_urgent = 0
+    for priority in range(gpu.highest_priority, -1, -1):
+        for k in range(gpu.kernels):
+            kernel = gpu.kernel[k]
+            if kernel.priority == priority and has_ctas(kernel) and its_turn(gpu, kernel):
+                gpu.most_urgent = max(gpu.most_urgent, priority)
+                dispatch_kernel(gpu, cores, k)
+
+
+@compiled
+def has_ctas(kernel):
+    """Whether CTAs of a kernel wait for a core."""
+    return kernel.launch.next_cta < kernel.launch.n_ctas or kernel.parked > 0
 
 
 @compiled
@@ -40,6 +50,9 @@ def its_turn(gpu, kernel):
         before = gpu.kernel[kernel.after]
         if before.finished_ctas < before.launch.n_ctas:
             return False
+    if gpu.cycle < kernel.arrival:
+        gpu.launch_at = min(gpu.launch_at, kernel.arrival)
+        return False
     if kernel.start < 0:
         kernel.start = gpu.cycle
     if gpu.cycle < kernel.start + gpu.launch_cycles:
@@ -54,7 +67,11 @@ def dispatch_kernel(gpu, cores, k):
     kernel, gpu.placing = gpu.kernel[k], k
     anywhere = False
     for c in range(gpu.cores):
-        gpu.room[c] = gpu.taken[c] == 0 and has_room(cores[c], kernel)
+        if kernel.parked > 0:
+            resume(gpu, cores[c], k)
+        gpu.room[c] = gpu.taken[c] == 0 and has_room(gpu, cores[c], kernel)
+        if kernel.priority > 0 and gpu.room[c] == 0 and gpu.hooks.preemption_choose != 0:
+            preempt(gpu, cores[c], k)
         anywhere = anywhere or gpu.room[c] != 0
     while anywhere and kernel.launch.next_cta < kernel.launch.n_ctas:
         if gpu.next_cta_start > 1000 * gpu.cycle:
@@ -64,7 +81,11 @@ def dispatch_kernel(gpu, cores, k):
         if c == NO_CORE:
             return
         account_for_sleep(cores[c], gpu.cycle)
-        move_in(gpu, cores[c], k)
+        taken = move_in(gpu, cores[c], k)
+        cores[c].reserved = 0 if kernel.priority >= cores[c].reserved else cores[c].reserved
+        if gpu.hooks.preemption_choose != 0:
+            cores[c].cta_context[taken] = 4 * kernel.registers + kernel.shared_bytes
+            forget(cores[c], taken)
         if cores[c].begun & bit_of(k) == 0:
             bring_first_lines(cores[c], kernel, k)
             bring_parameters(cores[c], kernel)

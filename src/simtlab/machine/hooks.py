@@ -112,6 +112,13 @@ SLOTS = {
             "way", "cache.line[way] is filled: its place in the set's order of use, 0 the next to go", answers="position",
         ),
     }),
+    "preemption": Slot("core", "which CTA makes room for a kernel of higher priority, and how", {
+        "choose": HookPoint(
+            "could: a set of CTA slots whose CTA has a lower priority",
+            "`stop(cta, how)` for one of them, SWITCH, DRAIN or FLUSH (where it `can_flush`), or NOTHING", required=True,
+            answers="stop",
+        ),
+    }),
     "clocks": Slot("gpu", "how fast cores and memory run", {
         "choose": HookPoint(
             "level: as they run now", "every `period` cycles, a parameter: `clocks(core, memory)`, each LOW, USUAL or HIGH",

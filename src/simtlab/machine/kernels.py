@@ -38,6 +38,8 @@ class Launch:
     serve: Callable
     give_up: Callable
     stream: int = 0
+    priority: int = 0
+    delay_cycles: int = 0  # from the beginning of the run
 
 
 @dataclass
@@ -90,15 +92,18 @@ def prepare(config: MachineConfig, records: Records, launches: Sequence[Launch],
         _fill(gpu.kernel[k], config, launch, programs.load(launch.program), prepared)
         if launch.program.constants is not None:
             gpu.kernel[k].parameter_bytes = launch.program.constants.sizes[LAUNCH]
-        if gpu.hooks.cta_dispatch_which:
+        if gpu.hooks.cta_dispatch_which or gpu.hooks.preemption_choose:
             _let_choose(gpu.kernel[k], prepared)
         gpu.kernel[k].launch.divergence_hook = gpu.hooks.divergence_first
         gpu.kernel[k].launch.turn_hook = gpu.hooks.divergence_turn
         gpu.kernel[k].launch.divergence_own = gpu.own_divergence
         gpu.kernel[k].launch.n_cores, gpu.kernel[k].launch.clock_khz = config.core.cores, gpu.core_khz
+        gpu.kernel[k].priority, gpu.kernel[k].arrival = launch.priority, gpu.cycle + launch.delay_cycles
+        gpu.kernel[k].parked = 0
         gpu.kernel[k].after = last_in_stream.get(launch.stream, NO_KERNEL)
         last_in_stream[launch.stream] = k
     gpu.kernels, gpu.finished_kernels = len(launches), 0
+    gpu.highest_priority = max(launch.priority for launch in launches)
     gpu.dispatching, gpu.last_progress = 1, gpu.cycle
     gpu.launch_at, gpu.next_cta_start, gpu.wrote, gpu.finish_at = FAR_FUTURE, 0, 0, 0
     asks_host = any(programs.load(launch.program).calls_host for launch in launches)
@@ -106,7 +111,7 @@ def prepare(config: MachineConfig, records: Records, launches: Sequence[Launch],
     asked = gpu.hooks.l1_allocation_bypass or gpu.hooks.l1_allocation_bypass_stall or gpu.hooks.ldst_queue_next
     asks_nobody = config.l1d.enabled and not config.l1d.bypass_global and not asked
     records.cores["looks_ahead"] = asks_nobody & (records.cores["l1d"]["victim_hook"] == 0)
-    _allocate(gpu, config, launches, prepared)
+    _allocate(gpu, int(records.cores["cta_slots"].sum()), launches, prepared)
     wanted = (fits.ctas * int(launch.record[0].shared_bytes) for fits, launch in zip(prepared.fits, launches, strict=True))
     l1_bytes, shared_bytes = split(config, max(wanted))
     _empty(records.cores, config, l1_bytes, shared_bytes)
@@ -159,7 +164,7 @@ def _let_choose(kernel: Any, prepared: Prepared) -> None:
     kernel.started = started.ctypes.data
 
 
-def _allocate(gpu: Any, config: MachineConfig, launches: Sequence[Launch], prepared: Prepared) -> None:
+def _allocate(gpu: Any, slots: int, launches: Sequence[Launch], prepared: Prepared) -> None:
     """Registers, shared and local memory of every CTA slot; memory that is never touched costs nothing."""
     rows = [launch.record[0] for launch in launches]
     gpu.local_bytes = max(int(row.local_bytes) for row in rows)
@@ -169,7 +174,6 @@ def _allocate(gpu: Any, config: MachineConfig, launches: Sequence[Launch], prepa
         "shared": max(int(row.shared_bytes) for row in rows) + 16,
         "local": max(32 * w * int(row.local_bytes) for w, row in zip(warps, rows, strict=True)) + 16,
     }
-    slots = config.core.cores * config.core.max_ctas
     for name, size in sizes.items():
         stride = -(-size // 64) * 64
         memory = untouched_bytes(slots * stride)
@@ -188,7 +192,11 @@ def _empty(cores: Any, config: MachineConfig, l1_bytes: int, shared_bytes: int) 
     """Cores with no CTAs, their L1 caches cold."""
     slots = cores["cta_slots"]
     cores["free_ctas"] = (np.uint64(1) << slots.astype(np.uint64)) - np.uint64(1)
-    cores["cta_limit"], cores["resident"] = slots, 0
+    cores["cta_limit"], cores["resident"] = config.core.max_ctas, 0
+    cores["frozen"], cores["stopping"], cores["parked"], cores["broken"], cores["reserved"], cores["how"] = 0, 0, 0, 0, 0, 0
+    cores["stop_event"] = FAR_FUTURE
+    bytes_a_cycle = config.peak_dram_bandwidth / (config.clocks.core_mhz * 1e6 * config.core.cores)
+    cores["context_hundredths"] = max(int(100 * bytes_a_cycle), 1)
     cores["registers_left"], cores["threads_left"] = config.core.registers, config.core.max_threads
     cores["shared_left"] = shared_bytes
     forget_first_level(cores)

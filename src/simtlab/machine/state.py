@@ -45,6 +45,9 @@ kernel_t = np.dtype(
         ("warps", "i8"),  # what a CTA takes of a core
         ("registers", "i8"),
         ("shared_bytes", "i8"),
+        ("priority", "i8"),  # of its stream,
+        ("arrival", "i8"),  # … and the cycle from which on it is there
+        ("parked", "i8"),  # CTAs that were switched out
         ("after", "i8"),  # the launch before it in its stream, or NO_KERNEL
         ("started", "i8"),  # host address of a bit for each CTA that has moved in, where a policy chooses them; else 0
         ("first_waiting", "i8"),  # the lowest CTA that has not, there
@@ -126,6 +129,8 @@ gpu_t = record_t(
         ("shares_state", "i8"),  # a mechanism has one state for the chip, so that cores stay in step
         ("patient", "i8"),  # a warp scheduler that holds back does so until the core changes
         ("own_cta_dispatch", "i8"),
+        ("most_urgent", "i8"),  # the highest priority of a kernel that has CTAs waiting, where kernels have any
+        ("highest_priority", "i8"),  # of the kernels in this run
         ("placing", "i8"),  # the kernel whose CTAs are being dispatched
         ("own_divergence", "i8"),
         ("room", "i8", (MAX_CORES,)),  # whether each core could take a CTA now; for the dispatch policy

@@ -7,7 +7,7 @@ import numpy as np
 
 from simtlab.machine.build import Records
 from simtlab.machine.hooks import EVENT_NUMBERS, MECHANISMS, POINTS
-from simtlab.machine.limits import MAX_SCHEDULERS
+from simtlab.machine.limits import MAX_CTAS, MAX_SCHEDULERS
 from simtlab.policies.compile_hooks import points_of
 from simtlab.policies.load import Policy
 
@@ -37,6 +37,8 @@ def attach(policy: Policy, number: int, records: Records, trouble: np.ndarray) -
         records.cores["sample_period"] = policy.parameters.get("period", USUAL_PERIOD)
     if "ldst_queue" in policy.filled and "queue_entries" in policy.parameters:
         records.cores["ldst_queue"]["limit"] = policy.parameters["queue_entries"]
+    if "preemption" in policy.filled:
+        records.cores["cta_slots"] = np.minimum(2 * records.cores["cta_slots"], MAX_CTAS)  # those that are switched out keep theirs
     if "clocks" in policy.filled:
         records.gpu[0].clock_period = policy.parameters["period"]
     is_patient = getattr(policy.module, "patient", False)
@@ -120,6 +122,7 @@ PLACES: dict[str, Callable[[Records], list[Place]]] = {
     "l2_queue": lambda r: [field(part, "own_l2_queue") for part in r.slices],
     "network_arbiter": lambda r: [field(contest, "own") for contest in contests_of(r)],
     "dram_scheduler": lambda r: [field(channel, "own") for channel in r.channels],
+    "preemption": lambda r: [field(core, "own_preemption") for core in r.cores],
     "clocks": lambda r: [field(r.gpu[0], "own_clocks")],
     "divergence": lambda r: [field(r.gpu[0], "own_divergence")],
 }

@@ -29,6 +29,7 @@ from simtlab.execute.turns import NO_SPLIT
 from simtlab.machine.clock_levels import clocks
 from simtlab.machine.core.cta_slots import NEXT_CTA, waits
 from simtlab.machine.core.inflight import count_bits, lowest_bit
+from simtlab.machine.core.preemption import DRAIN, FLUSH, NOTHING, SWITCH, can_flush, stop, switch_cycles
 from simtlab.machine.core.scoreboard import bit_of
 from simtlab.machine.core.stall import candidates
 from simtlab.machine.dispatch import NO_CORE
@@ -48,9 +49,10 @@ from simtlab.policies.looks import (
 )
 
 __all__ = [
-    "HIGH", "LOW", "NEXT_CTA", "NO_BANK", "NO_CORE", "NO_LOOP", "NO_SPLIT", "NO_WARP", "NO_WAY", "USUAL", "active_lanes", "bit_of",
-    "candidates", "clocks", "compared", "count_bits", "fact_of", "hook", "is_empty", "is_in_l1", "is_in_loop", "lowest_bit",
-    "may_go", "memory_warps", "next_after", "next_pc", "oldest", "prefetch", "waiting", "waits", "youngest",
+    "DRAIN", "FLUSH", "HIGH", "LOW", "NEXT_CTA", "NOTHING", "NO_BANK", "NO_CORE", "NO_LOOP", "NO_SPLIT", "NO_WARP", "NO_WAY",
+    "SWITCH", "USUAL", "active_lanes", "bit_of", "can_flush", "candidates", "clocks", "compared", "count_bits", "fact_of", "hook",
+    "is_empty", "is_in_l1", "is_in_loop", "lowest_bit", "may_go", "memory_warps", "next_after", "next_pc", "oldest", "prefetch",
+    "stop", "switch_cycles", "waiting", "waits", "youngest",
 ]  # fmt: skip
 
 NO_WARP = -1

@@ -14,6 +14,7 @@ from simtlab.machine.core.issue import issue
 from simtlab.machine.core.ldst import answered, is_stuck, line_came, serve
 from simtlab.machine.core.loads import answer_came
 from simtlab.machine.core.operand_collector import read_operands
+from simtlab.machine.core.preemption import go_on
 from simtlab.machine.core.stall import (
     DISPATCH,
     HELD_BACK,
@@ -142,12 +143,14 @@ def fall_asleep(gpu, core):
 
 @compiled
 def sample(gpu, core):
-    """It is time for the CTA throttle, or for a mechanism that is told the time."""
+    """It is time for the CTA throttle, for a mechanism that is told the time, or for a CTA that is being stopped."""
     repeat_causes(core, gpu.cycle - 1)
     if core.next_throttle <= gpu.cycle:
         core.next_throttle = gpu.cycle + core.sample_period
         throttle(gpu, core)
-    core.next_sample = core.next_throttle
+    if core.stop_event <= gpu.cycle:
+        go_on(gpu, core)
+    core.next_sample = min(core.next_throttle, core.stop_event)
     for k in range(MAX_LISTENERS):
         listener = gpu.hooks.listeners[ON_TICK, k]
         if listener.address != 0:

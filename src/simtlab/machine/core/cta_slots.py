@@ -22,8 +22,10 @@ CONTEXT, LOCAL_WINDOW = field_offset(warp_t, "context"), field_offset(warp_t, "l
 
 
 @compiled
-def has_room(core, kernel):
-    """Whether a CTA of a kernel fits beside those that are there, and the throttle lets it."""
+def has_room(gpu, core, kernel):
+    """Whether a CTA of a kernel fits beside those that are there, and the throttle lets it; and no room is kept for others."""
+    if core.reserved > kernel.priority and gpu.most_urgent >= core.reserved:
+        return False
     if core.resident >= core.cta_limit or core.free_ctas == 0:
         return False
     if core.registers_left < kernel.registers or core.shared_left < kernel.shared_bytes:
@@ -48,7 +50,9 @@ def chosen_cta(gpu, core, kernel):
     """The CTA that a core gets: the next one, or the one of those that wait which the policy names."""
     if kernel.started == 0:
         return kernel.launch.next_cta
-    cta = call_hook(gpu.hooks.cta_dispatch_which, gpu.address, gpu.own_cta_dispatch, np.uint64(core.number), gpu.cycle)
+    cta = np.int64(NEXT_CTA)
+    if gpu.hooks.cta_dispatch_which != 0:
+        cta = call_hook(gpu.hooks.cta_dispatch_which, gpu.address, gpu.own_cta_dispatch, np.uint64(core.number), gpu.cycle)
     if cta == NEXT_CTA:
         cta = kernel.first_waiting
     word = kernel.started + 8 * (cta >> 6)
@@ -60,7 +64,7 @@ def chosen_cta(gpu, core, kernel):
 
 @compiled
 def move_in(gpu, core, k):
-    """Start a CTA of a kernel in a free slot."""
+    """Start a CTA of a kernel in a free slot, and say in which."""
     kernel = gpu.kernel[k]
     c = lowest_bit(core.free_ctas)
     core.free_ctas = np.uint64(core.free_ctas & ~bit_of(c))
@@ -87,6 +91,7 @@ def move_in(gpu, core, k):
         call_hook(gpu.hooks.prefetcher_on_cta, core.address, core.own_prefetcher, np.uint64(c), gpu.cycle)
     if is_heard(gpu, ON_CTA_START):
         tell(gpu, core, ON_CTA_START, c)
+    return c
 
 
 @compiled
@@ -172,6 +177,7 @@ def leave_if_drained(gpu, core, w):
     core.occupied = np.uint64(core.occupied & keep)
     core.draining = np.uint64(core.draining & keep)
     core.paused = np.uint64(core.paused & keep)
+    core.frozen = np.uint64(core.frozen & keep)
     core.cta_warps_left[slot.cta] -= 1
     if core.cta_warps_left[slot.cta] == 0:
         move_out(gpu, core, slot.cta, slot.kernel)
@@ -184,6 +190,7 @@ def move_out(gpu, core, c, k):
         tell(gpu, core, ON_CTA_END, c)
     kernel = gpu.kernel[k]
     core.free_ctas = np.uint64(core.free_ctas | bit_of(c))
+    core.stopping = np.uint64(core.stopping & ~bit_of(c))
     take_resources(core, kernel, -1)
     kernel.finished_ctas += 1
     gpu.dispatching = 1

@@ -19,6 +19,7 @@ from simtlab.machine.core.instruction_buffer import advance
 from simtlab.machine.core.kinds import OpState, Unit, WarProtection
 from simtlab.machine.core.loads import is_counted, set_out
 from simtlab.machine.core.operand_collector import enter, free_collector
+from simtlab.machine.core.preemption import note_access
 from simtlab.machine.core.register_ports import read_cycles
 from simtlab.machine.core.scoreboard import bit_of, hold, note_reads, reserve
 from simtlab.machine.core.stall import (
@@ -198,6 +199,7 @@ def issue_warp(gpu, core, w):
     warp.executed += 1
     if outcome == OUT_FAULT or outcome == OUT_SERVICE:
         gpu.outcome, gpu.where_core, gpu.where_slot = outcome, core.number, w
+        core.broken = np.uint64(core.broken | bit_of(slot.cta))
         return
     if row.is_fence and slot.stores > 0:
         core.membar = np.uint64(core.membar | bit_of(w))
@@ -274,6 +276,8 @@ def start(gpu, core, w, mask, ins, warp):
     op.outlives = core.control_bits and row.memory == CONSTANT
     if row.unit == LDST:
         coalesce(gpu, core, op, warp, ins, mask)
+        if gpu.hooks.preemption_choose != 0:
+            note_access(core, op, slot.cta)
         if is_counted(gpu, op):
             set_out(gpu, op, core.ctas[slot.cta].number)
         slot.stores += op.accesses if row.is_store or row.is_atomic else 0

@@ -41,7 +41,7 @@ ACTIVE, MEMORY, IDLE, STALLED = (int(a) for a in Activity)
 def candidates(core):
     """Warps that have an instruction and nothing to wait for but a free unit."""
     blocked = core.wait | core.short | core.long | core.constant | core.barrier | core.membar
-    blocked = blocked | core.stalled | core.resolving | core.busy_warp | core.draining
+    blocked = blocked | core.stalled | core.resolving | core.busy_warp | core.draining | core.frozen
     return np.uint64(core.occupied & core.buffered & ~blocked)
 
 

@@ -49,6 +49,7 @@ N_STALLS = len(Stall)
 
 N_BARRIERS = 6  # dependence barriers of a warp, see control_bits.py
 NO_BARRIER = 7
+FILTER_WORDS = 256  # of 64 bits, for what a CTA has read
 N_SLOTS = 3  # operand slots of the reuse cache
 READ_WHEEL = 32  # cycles ahead that a read of operands may be planned
 
@@ -175,6 +176,7 @@ core_t = record_t(
         ("own_cta_throttle", "i8"),
         ("own_l1_allocation", "i8"),
         ("own_ldst_queue", "i8"),
+        ("own_preemption", "i8"),
         ("own", "i8", (MAX_LISTENERS,)),  # … and of the mechanisms'
         ("scheduler", "i8"),  # that is about to issue, for mechanisms
         ("detail", "i8"),
@@ -237,6 +239,7 @@ core_t = record_t(
         ("wants_constant", "u8"),  # an operand is not in the constant cache
         ("asked_constant", "u8"),  # … and was asked for
         ("refused", "u8"),  # a fetch found no MSHR, no line or no room towards memory, and nothing of that has changed since
+        ("frozen", "u8"),  # of CTAs that are being stopped (preemption.py)
         ("paused", "u8"),  # of CTAs beyond the throttle's number: they issue where no other can
         ("busy_warp", "u8"),  # WAR protection or the one-loop core holds the warp back
         ("unit_of_head", "u8", (N_UNITS,)),
@@ -367,6 +370,17 @@ core_t = record_t(
         ("shared_left", "i8"),
         ("threads_left", "i8"),
         ("free_ctas", "u8"),
+        # preemption (preemption.py): CTA slots whose CTA is being stopped or comes back, and those whose context is in memory
+        ("stopping", "u8"),
+        ("parked", "u8"),
+        ("broken", "u8"),  # … whose CTA cannot begin anew any more
+        ("reserved", "i8"),  # the priority that room which comes free is kept for
+        ("stop_event", "i8"),  # when to look again at those that are being stopped
+        ("how", "i8", (MAX_CTAS,)),  # a How, and until when
+        ("how_until", "i8", (MAX_CTAS,)),
+        ("cta_context", "i8", (MAX_CTAS,)),  # bytes
+        ("context_hundredths", "i8"),  # of a byte that a core saves or restores in a cycle
+        ("read_filter", "u8", (MAX_CTAS, FILTER_WORDS)),
         ("cta_age", "i8", (MAX_CTAS,)),
         ("cta_kernel", "i8", (MAX_CTAS,)),
         ("cta_warps_left", "i8", (MAX_CTAS,)),
