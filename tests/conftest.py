@@ -1,12 +1,15 @@
 """What all tests share."""
 
 import fcntl
+import gc
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import wraps
+from pathlib import Path
 from typing import Any
 
+import pytest
 from numba.core.compiler_lock import global_compiler_lock
 
 from simtlab.dispatcher import Dispatcher
@@ -50,3 +53,23 @@ def _in_turn(compile: Any) -> Any:
 
 _dispatcher: Any = Dispatcher
 _dispatcher.compile = _in_turn(Dispatcher.compile)
+
+
+_SIZES = Path("/proc/self/statm")
+_MOST_PAGES = (128 << 30) // 4096, (1 << 30) // 4096  # of address space and of memory, more than after the last time
+_pages = 0, 0
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_logfinish() -> None:
+    """Free the machines of tests that have ended. An exception that was expected and the frame it passed through hold each other,
+    and with them the GPU: 16 GiB of address space, which Python's collector takes for a small object."""
+    global _pages
+    if _SIZES.exists() and any(now - then > most for now, then, most in zip(_read_sizes(), _pages, _MOST_PAGES, strict=True)):
+        gc.collect()
+        _pages = _read_sizes()
+
+
+def _read_sizes() -> tuple[int, int]:
+    space, memory = _SIZES.read_text().split()[:2]
+    return int(space), int(memory)

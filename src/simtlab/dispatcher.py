@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import Any
 
 import numba
@@ -15,12 +16,34 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import PassManager
 from numba.core.registry import CPUDispatcher
 from numba.core.typing import make_concrete_template
-from numba.np import arrayobj
+from numba.np import arrayobj, linalg
 
 from simtlab.compiling import CompilationLine
 
 _settings: Any = numba.config
 _line = CompilationLine()
+
+
+def _import_array_functions() -> None:
+    """Import those of Numba's without SciPy, which they load to see whether there is one: that takes as long as Numba itself.
+    Code that needs its BLAS makes sure of it once more when it is compiled."""
+
+    def look_for_scipy() -> None:
+        if find_spec("scipy") is None:
+            raise ImportError("scipy is required for linear algebra")
+
+    kept, module = getattr(linalg, "ensure_blas", None), linalg
+    if kept is None:
+        return  # another Numba, which looks in another way
+    module.ensure_blas = look_for_scipy
+    try:
+        from numba.np import arraymath
+    finally:
+        module.ensure_blas = kept
+    arraymath.ensure_blas = kept
+
+
+_import_array_functions()
 
 
 @contextmanager

@@ -1,5 +1,7 @@
 """CUDA C++ through NVRTC: what it gives, how it refuses, and what is said where it does not exist."""
 
+import os
+
 import pytest
 
 from simtlab.errors import CompileError
@@ -196,3 +198,25 @@ def test_a_whole_program_is_told_where_to_go():
     with pytest.raises(CompileError) as told:
         compile_cuda("#include <nowhere.h>\n", "kernel.cu")
     assert "simtlab nvcc" not in str(told.value)
+
+
+@needs_nvrtc
+def test_a_source_that_stands_alone_is_compiled_once(monkeypatch, tmp_path):
+    """Two GPUs with one kernel, and the same with other options; a header may have been edited since."""
+    made = []
+    once = cuda.compile_once
+    monkeypatch.setattr(cuda, "compile_once", lambda *given: made.append(given) or once(*given))
+    alone = f"extern \"C\" __global__ void once(int *x) {{ *x = {os.getpid()}; }}"
+    first, second = cuda.compile_cuda(alone), cuda.compile_cuda(alone)
+    assert first == second
+    assert len(made) == 1
+    assert cuda.compile_cuda(alone, options=["-DNDEBUG"]).ptx == first.ptx
+    assert len(made) == 2
+    header = tmp_path / "number.h"
+    for number in (3, 4):
+        header.write_text(f"#define NUMBER {number}\n")
+        text = '#include "number.h"\nextern "C" __global__ void number(int *x) { *x = NUMBER; }'
+        assert f", {number};" in cuda.compile_cuda(text, include_paths=[str(tmp_path)]).ptx
+        forced = [f"--pre-include={header}"]
+        assert f", {number};" in cuda.compile_cuda('extern "C" __global__ void f(int *x) { *x = NUMBER; }', options=forced).ptx
+    assert len(made) == 6

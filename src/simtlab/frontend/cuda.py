@@ -27,6 +27,9 @@ ARCHITECTURE = re.compile(r"\b(?:compute|sm)_(\w+)$")
 TARGET = re.compile(r"^\.target (\w+)", re.MULTILINE)
 FILE_DIRECTIVE = re.compile(r'^(\s*\.file\s+\d+ ")([^"]*)"', re.MULTILINE)
 HOST_HEADERS = Path(__file__).parent / "include"  # stdio.h and others that .cu files include, all empty
+# What a source says that takes more than its text, or the hour, into account; or may say in pieces.
+NOT_ALONE = re.compile(r"include|embed|__DATE__|__TIME__|\\\n")
+FROM_FILES = re.compile(r"--?(pre-include|include(?!-path)|options-file|optf|pch|create-pch|use-pch)\b")  # options
 MISSING_HEADER = "open source file"  # "could not …" without include paths, "cannot …" with some
 
 
@@ -108,7 +111,22 @@ def hint_for(source: str, name: str) -> str:
 
 
 def run(source: str, name: str, arguments: list[str], name_expressions: Sequence[str]) -> CompiledCuda:
-    """One compilation from program to PTX, and to a cubin where the architecture is a real GPU's."""
+    """One compilation; what a source that stands alone gave lately is known."""
+    given = source, name, tuple(arguments), tuple(name_expressions)
+    if NOT_ALONE.search(source) or any(map(FROM_FILES.match, arguments)):
+        return compile_once(*given)
+    nvrtc()  # which must be there all the same
+    known = _compile_alone(*given, os.getcwd())
+    return replace(known, names=dict(known.names))
+
+
+@functools.lru_cache(maxsize=64)
+def _compile_alone(source: str, name: str, arguments: tuple[str, ...], expressions: tuple[str, ...], _folder: str) -> CompiledCuda:
+    return compile_once(source, name, arguments, expressions)
+
+
+def compile_once(source: str, name: str, arguments: Sequence[str], name_expressions: Sequence[str]) -> CompiledCuda:
+    """From program to PTX, and to a cubin where the architecture is a real GPU's."""
     library = nvrtc()
     program = ctypes.c_void_p()
     text = source.encode("utf-8", "surrogateescape")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simtlab.address_space import NO_RESERVE
 from simtlab.errors import LaunchError, OutOfMemory, SimtlabError
 from simtlab.execute.memory import HEAP_BASE, PAGE_BYTES
 from simtlab.execute.state import allocation_t
@@ -56,7 +57,7 @@ class DeviceMemory:
                 self.file = os.memfd_create("simtlab")
                 os.ftruncate(self.file, size)
             flags = mmap.MAP_SHARED if in_file else private
-            self._map = mmap.mmap(self.file or -1, size, flags=flags | getattr(mmap, "MAP_NORESERVE", 0))
+            self._map = mmap.mmap(self.file or -1, size, flags=flags | NO_RESERVE)
         except (OSError, ValueError) as error:
             raise SimtlabError(f"cannot reserve {size >> 20} MiB of address space for device memory: {error}") from None
         self.arena = np.frombuffer(self._map, np.uint8)

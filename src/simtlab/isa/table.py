@@ -97,7 +97,7 @@ class Operation:
         return self.signature.split("=")[-1].split()
 
 
-_operations: dict[str, list[tuple[re.Pattern, Operation]]] = {}
+_operations: dict[str, list[Operation]] = {}
 
 
 def operation(
@@ -108,7 +108,7 @@ def operation(
     def declare(build: Callable) -> Callable:
         family = build.__module__.rpartition(".")[2]
         row = Operation(pattern, signature, build, family, raw, action, note or (build.__doc__ or "").strip(), own_marks)
-        _operations.setdefault(row.opcode, []).append((_as_expression(pattern), row))
+        _operations.setdefault(row.opcode, []).append(row)
         return build
 
     return declare
@@ -117,10 +117,12 @@ def operation(
 def control(pattern: str, signature: str, action: str, note: str) -> None:
     """Declare spellings that have no native function: the executor carries out their action."""
     row = Operation(pattern, signature, None, "control", True, action, note)
-    _operations.setdefault(row.opcode, []).append((_as_expression(pattern), row))
+    _operations.setdefault(row.opcode, []).append(row)
 
 
+@cache
 def _as_expression(pattern: str) -> re.Pattern:
+    """Made when a spelling of the opcode is first looked for: for all rows it takes longer than the rest of the import."""
     text = ""
     for group in re.findall(r"\{[^}]*\}|\[[^\]]*\]|[^\[{]+", pattern):
         if group[0] in "{[":
@@ -135,8 +137,8 @@ def _as_expression(pattern: str) -> re.Pattern:
 def find(spelling: str) -> Operation | None:
     """The row that covers a spelling, or None."""
     opcode = spelling.partition(".")[0]
-    for expression, row in _operations.get(opcode, ()):
-        if expression.fullmatch(spelling):
+    for row in _operations.get(opcode, ()):
+        if _as_expression(row.pattern).fullmatch(spelling):
             return row
     return None
 
@@ -152,4 +154,4 @@ def rows_of_machine_code() -> list[Operation]:
 
 
 def _all_rows() -> list[Operation]:
-    return [row for group in _operations.values() for _, row in group]
+    return [row for group in _operations.values() for row in group]

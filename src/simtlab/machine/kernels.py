@@ -1,12 +1,12 @@
 """Make a machine ready for launches: the kernel table, memory for the CTAs that can be resident, everything at the start."""
 
-import mmap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from simtlab.address_space import untouched_bytes
 from simtlab.execute.state import window_t
 from simtlab.machine.build import Records, choose_dependences
 from simtlab.machine.config import MachineConfig
@@ -180,12 +180,6 @@ def _allocate(gpu: Any, slots: int, launches: Sequence[Launch], prepared: Prepar
         prepared.kept.append(memory)
         gpu["registers" if name == "register" else name] = memory.ctypes.data
         gpu[f"{name}_stride"] = stride
-
-
-def untouched_bytes(size: int) -> np.ndarray:
-    """Host memory that is there when it is touched: 132 cores of CTAs with deep stacks would be more than a host has."""
-    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
-    return np.frombuffer(mmap.mmap(-1, size, flags=flags), np.uint8)
 
 
 def _empty(cores: Any, config: MachineConfig, l1_bytes: int, shared_bytes: int) -> None:

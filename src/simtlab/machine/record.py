@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from simtlab.address_space import untouched_bytes
+
 CACHE_LINE = 64  # bytes, of the host
 
 
@@ -27,6 +29,4 @@ def _next(place: int, multiple: int) -> int:
 
 def new_records(count: int, dtype: np.dtype) -> Any:
     """That many records, all zero, the first at the beginning of a cache line."""
-    memory = np.zeros(count * dtype.itemsize + CACHE_LINE, np.uint8)
-    start = -memory.ctypes.data % CACHE_LINE
-    return memory[start : start + count * dtype.itemsize].view(dtype).view(np.recarray)
+    return untouched_bytes(count * dtype.itemsize).view(dtype).view(np.recarray)

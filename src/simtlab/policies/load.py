@@ -7,6 +7,7 @@ clock loop stays as it is.
 import traceback
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -177,7 +178,13 @@ def state_of(name: str, module: ModuleType) -> np.dtype:
 def digest_of(path: Path) -> str:
     """A digest of a policy's text and of all it could take code from: the files beside it, the policies here, the machine."""
     beside = [other.read_bytes() for other in sorted(path.parent.glob("*.py")) if other.is_file()]
-    return digest_of_sources(*MACHINE_SOURCES, "policies", also=(numba.__version__, path.read_bytes(), beside))
+    return digest_of_sources(also=(_digest_of_package(), path.read_bytes(), beside))
+
+
+@cache
+def _digest_of_package() -> str:
+    """Of what a policy can import from here. It is imported once, so an edit counts from the next process on."""
+    return digest_of_sources(*MACHINE_SOURCES, "policies", also=numba.__version__)
 
 
 def check_parameter(name: str, module: ModuleType, state: np.dtype, key: str, value: Any) -> None:

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,7 +37,7 @@ def run_application(command: Sequence[str], gpu: Gpu, log: Log, to_stderr: bool 
     listener, name = listen()
     given = os.environ.get("LD_LIBRARY_PATH")
     environment = {**os.environ, "SIMTLAB_SOCKET": name, "LD_LIBRARY_PATH": ":".join([*folders, *([given] if given else [])])}
-    with listener:
+    with closed_after(listener):
         server = threading.Thread(target=accept, args=(listener, gpu, log), daemon=True)
         server.start()
         try:
@@ -97,6 +97,17 @@ def fixed_addresses() -> Iterator[None]:
         yield
     finally:
         personality(before)
+
+
+@contextmanager
+def closed_after(listener: socket.socket) -> Iterator[None]:
+    """Nobody waits at it any longer then: a thread that does would be left waiting by closing alone, and hold the GPU for ever."""
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
 
 
 def accept(listener: socket.socket, gpu: Gpu, log: Log) -> None:
