@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from simtlab.execute.state import field_offset
 from simtlab.machine.config import MachineConfig
 from simtlab.machine.config.memory import Cache, SectoredCache
 from simtlab.machine.core import inflight, loads
