@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 
 import simtlab as sl
+from simtlab.machine.core.kinds import Unit
+from simtlab.machine.core.timing import timing_table
 from tests.timing import mixed
 
 UNEVEN = r"""
@@ -77,3 +79,38 @@ def test_refused_fetches_and_late_prefetches_change_nothing(preset, policies, ch
 
     _, (skipping, walking) = both_ways(run, preset, policies, changes)
     assert skipping == walking
+
+
+CONSTANTS = r"""
+__constant__ float weights[64];
+extern "C" __global__ void weigh(float *y, int most) {
+    int rounds = 20 + (blockIdx.x * 37) % most;
+    float x = threadIdx.x;
+    for (int k = 0; k < rounds; k++) x = x * weights[(threadIdx.x + k) & 63] + __shfl_xor_sync(0xffffffff, x, 1);
+    y[blockIdx.x * blockDim.x + threadIdx.x] = x;
+}
+"""
+
+
+@pytest.mark.parametrize(("preset", "detail"), [("caps-gtx480", 1), ("caps-gtx480", 2), ("caps-gtx480", 3), ("h200", 2)])
+def test_cores_run_ahead_past_constants_and_exchanges_of_machine_code(preset, detail):
+    """They go to the load/store unit, on an h200 both, and matter to no other core."""
+
+    def run(gpu: sl.Gpu) -> tuple:
+        y = gpu.zeros(90 * 128)
+        done = gpu.compile(CONSTANTS)["weigh"](90, 128, [y, np.int32(60)])
+        return done.cycles, done.counters, done.stalls, done.timing.stalls_by_instruction.tolist()
+
+    gpu, (skipping, walking) = both_ways(run, preset, {"isa": "sm_90"}, {"core.detail": detail, "core.cores": 12})
+    assert skipping == walking
+    assert gpu.machine.records.gpu[0].ahead > 0
+
+
+def test_only_what_others_may_read_or_write_keeps_a_core_from_running_ahead():
+    gpu = sl.Gpu("h200")
+    program = gpu.compile(CONSTANTS)["weigh"].program
+    rows = timing_table(program, gpu.machine.config.units, 1)["row"][0]
+    found = {i.origin.opcode: row for i, row in zip(program.functions["weigh"].instructions, rows, strict=False)}
+    assert {"LDC", "SHFL", "STG"} <= set(found)
+    assert all(found[name]["unit"] == Unit.LDST for name in ("LDC", "SHFL", "STG"))
+    assert [name for name in found if found[name]["uses_memory"]] == ["STG"]

@@ -13,12 +13,24 @@ CACHE_LINE = 64  # bytes, of the host
 def record_t(fields: Sequence[Any]) -> np.dtype:
     """The dtype of a record with these fields, the small ones first: an ARM processor reaches 32 KB from a record's beginning
     in one instruction and anything beyond in three. Fields as long as a cache line of the host, and the record, begin with one."""
-    alone = sorted((np.dtype([field], align=True) for field in fields), key=lambda field: field.itemsize)
+    return _laid_out(sorted(_alone(fields), key=lambda field: field.itemsize))
+
+
+def record_in_order(fields: Sequence[Any]) -> np.dtype:
+    """The same with the fields as they are given: what is used together stands together."""
+    return _laid_out(_alone(fields))
+
+
+def _alone(fields: Sequence[Any]) -> list[np.dtype]:
+    return [np.dtype([field], align=True) for field in fields]
+
+
+def _laid_out(fields: list[np.dtype]) -> np.dtype:
     offsets, end = [], 0
-    for field in alone:
+    for field in fields:
         offsets.append(_next(end, CACHE_LINE if field.itemsize >= CACHE_LINE else field.alignment))
         end = offsets[-1] + field.itemsize
-    names, formats = [field.names[0] for field in alone if field.names], [field[0] for field in alone]
+    names, formats = [field.names[0] for field in fields if field.names], [field[0] for field in fields]
     layout = {"names": names, "formats": formats, "offsets": offsets, "itemsize": _next(end, CACHE_LINE)}
     return np.dtype(layout, align=True)  # type: ignore[call-overload]
 

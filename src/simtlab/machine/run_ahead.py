@@ -1,8 +1,9 @@
 """Running ahead: a core that nothing outside can reach goes on by itself for some cycles, with its state in the host's cache.
 
 What the others see stays in order. The core stops when a request leaves it, when a CTA ends, and before any of its warps
-could issue a memory instruction, for that reads or writes what other cores share. Until the clock has caught up, the network
-leaves its requests where they are and no CTA moves in.
+could issue a memory instruction, for that reads or writes what other cores share; constants of machine code, and what lanes
+exchange, are no such thing, whatever unit they go to. Until the clock has caught up, the network leaves its requests where
+they are and no CTA moves in.
 """
 
 from typing import Any
@@ -12,11 +13,9 @@ import numpy as np
 from simtlab.compiled import compiled
 from simtlab.execute.state import Outcome
 from simtlab.machine.core.core import tick
-from simtlab.machine.core.kinds import Unit
 from simtlab.program.action import Action
 
 SPENT = int(Outcome.SPENT)
-LDST, TEX = int(Unit.LDST), int(Unit.TEX)
 MOST_CYCLES = 64
 CALLS_HOST = [int(Action.SERVICE), int(Action.TRAP), int(Action.LIBRARY_CALL)]
 
@@ -50,8 +49,7 @@ def is_alone(gpu, core):
     """Whether a core's next cycle cannot depend on, or matter to, anything outside. One without warps has nothing to go on with."""
     if core.occupied == 0 or core.outstanding > 0 or gpu.injecting[core.number] > 0 or gpu.dispatching or gpu.outcome != SPENT:
         return False
-    to_memory = core.unit_of_head[LDST] | core.unit_of_head[TEX]
-    return np.uint64(core.occupied & core.buffered & to_memory) == 0
+    return np.uint64(core.occupied & core.to_memory) == 0
 
 
 @compiled

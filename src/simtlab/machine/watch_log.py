@@ -238,7 +238,7 @@ def write_collectors(watch, core):
         unit, at = core.collector[core.in_order[k]], watch.used
         banks = np.int64(0)
         for operand in range(unit.count):
-            banks |= unit.banks[operand] << (8 * operand)
+            banks |= np.int64(unit.banks[operand]) << (8 * operand)
         word[at], word[at + 1], word[at + 2], word[at + 3] = COLLECTOR, 8, unit.op, unit.slot
         word[at + 4], word[at + 5], word[at + 6], word[at + 7] = core.ops[unit.op].pc, unit.wanted, unit.count, banks
         watch.used += 8

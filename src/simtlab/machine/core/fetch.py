@@ -49,7 +49,7 @@ def fetch_for(gpu, core, requests, w):
     cache = core.l1i
     way = probe(cache, address)
     if way != NO_WAY and cache.line[way].pending == 0:
-        if cache.asked[way] > gpu.cycle:
+        if core.line_cycles > 0 and cache.asked[way] > gpu.cycle:
             core.moved = gpu.cycle  # it is being filled
             return
         touch(cache, way)

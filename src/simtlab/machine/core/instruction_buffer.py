@@ -19,11 +19,14 @@ def look_at_head(core, w):
     keep = np.uint64(~bit)
     slot = core.slots[w]
     core.unit_of_head[slot.unit] = np.uint64(core.unit_of_head[slot.unit] & keep)
+    core.to_memory = np.uint64(core.to_memory & keep)
     if slot.buffered > 0:
         row = timing_at(slot.timing).row[slot.head]
         slot.unit = row.unit
         core.unit_of_head[row.unit] = np.uint64(core.unit_of_head[row.unit] | bit)
         core.buffered = np.uint64(core.buffered | bit)
+        if row.uses_memory:
+            core.to_memory = np.uint64(core.to_memory | bit)
         if core.detail > 1:
             check(core, row, w)
     else:

@@ -38,9 +38,8 @@ def enter(core, number, sub_core, row, collector):
     """Give an instruction its collector unit and note which banks it must read."""
     op = core.ops[number]
     unit = core.collector[collector]
-    keep = np.uint64(~bit_of(collector))
-    for pool in range(4):
-        core.free_collectors[sub_core, pool] = np.uint64(core.free_collectors[sub_core, pool] & keep)
+    pool = core.collector_pool[collector]
+    core.free_collectors[sub_core, pool] = np.uint64(core.free_collectors[sub_core, pool] & ~bit_of(collector))
     core.in_order[core.collecting] = collector
     core.collecting += 1
     unit.op, unit.slot, unit.sub_core, unit.count = number, op.slot, sub_core, 0
@@ -48,7 +47,7 @@ def enter(core, number, sub_core, row, collector):
         if row.source[k] < FIRST_PREDICATE:
             unit.banks[unit.count] = bank_of(core, op.slot, row.source[k])
             unit.count += 1
-    unit.wanted = np.uint32((1 << unit.count) - 1)
+    unit.wanted = np.uint64((1 << unit.count) - 1)
 
 
 @compiled
@@ -59,20 +58,17 @@ def read_operands(core, cycle):
         if unit.wanted == 0:
             continue
         core.moved = cycle
-        ports = core.collector_ports
-        for k in range(unit.count):
-            if ports == 0 or unit.wanted == 0:
-                break
-            if (unit.wanted >> np.uint32(k)) & np.uint32(1) == 0:
-                continue
-            bank = unit.banks[k]
+        ports, wanted = core.collector_ports, unit.wanted
+        while ports != 0 and wanted != 0:
+            bank = unit.banks[lowest_bit(wanted)]
             if core.bank_written[unit.sub_core, bank] == cycle or core.bank_read[unit.sub_core, bank] == cycle:
                 core.register_bank_conflicts += 1
                 break  # operands come in order, as in BOOK Fig 3.17
             core.bank_read[unit.sub_core, bank] = cycle
-            unit.wanted = np.uint32(unit.wanted & ~np.uint32(np.uint32(1) << np.uint32(k)))
+            wanted = np.uint64(wanted & np.uint64(wanted - np.uint64(1)))
             core.operands_read += 1
             ports -= 1
+        unit.wanted = wanted
 
 
 @compiled

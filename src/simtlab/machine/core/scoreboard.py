@@ -38,25 +38,29 @@ def release(core, row, w):
     """The instruction's results are there."""
     slot = core.slots[w]
     for k in range(REGISTER_WORDS):
-        keep = np.uint64(~row.writes[k])
-        slot.pending[k] &= keep
-        slot.of_short[k] &= keep
-        slot.of_long[k] &= keep
-        slot.of_constant[k] &= keep
+        slot.pending[k] &= np.uint64(~row.writes[k])
+    if row.waits_for != FIXED:  # no other instruction in flight writes these registers
+        for k in range(REGISTER_WORDS):
+            keep = np.uint64(~row.writes[k])
+            slot.of_short[k] &= keep
+            slot.of_long[k] &= keep
+            slot.of_constant[k] &= keep
     slot.reservations -= row.destinations
 
 
 @compiled
 def hazard(slot, row):
     """What an instruction waits for, the slowest thing first."""
-    found, short, long, constant = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
+    found = np.uint64(0)
     for k in range(REGISTER_WORDS):
         found |= slot.pending[k] & row.uses[k]
+    if found == 0:
+        return NOTHING
+    short, long, constant = np.uint64(0), np.uint64(0), np.uint64(0)
+    for k in range(REGISTER_WORDS):
         short |= slot.of_short[k] & row.uses[k]
         long |= slot.of_long[k] & row.uses[k]
         constant |= slot.of_constant[k] & row.uses[k]
-    if found == 0:
-        return NOTHING
     return CONSTANT if constant != 0 else LONG if long != 0 else SHORT if short != 0 else FIXED
 
 
@@ -88,7 +92,9 @@ def hold(core, w, reason):
 
 @compiled
 def clear_hazards(core, w):
-    let_go(core, bit_of(w))
+    bit = bit_of(w)
+    if (core.wait | core.short | core.long | core.constant | core.wants_constant) & bit:
+        let_go(core, bit)
 
 
 @compiled

@@ -26,7 +26,7 @@ from simtlab.machine.limits import (
 )
 from simtlab.machine.memory.cache import cache_t
 from simtlab.machine.memory.mshr import mshr_t
-from simtlab.machine.record import record_t
+from simtlab.machine.record import record_in_order, record_t
 from simtlab.machine.request import L1Outcome, L2Answer, Level
 
 MAX_SOURCES = 8
@@ -54,32 +54,29 @@ N_SLOTS = 3  # operand slots of the reuse cache
 READ_WHEEL = 32  # cycles ahead that a read of operands may be planned
 
 
-op_t = record_t(
+# The first line of the host's cache is all that an instruction needs which is no global load.
+op_t = record_in_order(
     [
         ("state", "i1"),
-        ("slot", "i2"),  # warp slot
-        ("pc", "i4"),
-        ("next", "i2"),
         ("unit", "i1"),
         ("memory", "i1"),  # Memory class, see core/ldst.py
         ("accesses", "i1"),
         ("served", "i1"),  # accesses sent
         ("outstanding", "i1"),  # accesses not answered yet
-        ("passes", "i2"),  # shared-memory passes left
         ("active", "i1"),  # lanes
         ("is_store", "i1"),
         ("is_atomic", "i1"),
         ("deterministic", "i1"),  # the class of a global load (program/load_classes.py); -1: no global load
         ("read_barrier", "i1"),  # dependence barrier that its operands' reading lowers, or NO_BARRIER
         ("outlives", "i1"),  # its warp may end before it does
+        ("slot", "i2"),  # warp slot
+        ("next", "i2"),
+        ("passes", "i2"),  # shared-memory passes left
+        ("pc", "i4"),
         ("owner", "i8"),  # the age of its warp
         ("issued", "i8"),
         ("began", "i8"),  # when its first access was tried
         ("hits_ready", "i8"),  # when the last hit among its accesses has its data
-        ("lines", "i8", (MAX_ACCESSES,)),  # sector addresses it touches
-        ("bytes", "i2", (MAX_ACCESSES,)),  # bytes wanted of each
-        ("words", "u1", (MAX_ACCESSES,)),  # of a load's, which words of the sector are wanted, as bits
-        ("turn", "i1", (MAX_ACCESSES,)),  # of an atomic's, how many others on the same addresses go before it
         # Of a global load (core/loads.py), cycles from its issue on:
         ("first_access", "i4"),  # when the L1 took its first access,
         ("last_access", "i4"),  # … and its last
@@ -92,46 +89,50 @@ op_t = record_t(
         ("level", "i1"),  # where the farthest of its data came from
         ("l2", "i1", (len(L2Answer),)),  # its own requests by what the L2 had for them
         ("failed", "i4", (len(L1Outcome) - int(L1Outcome.FAIL_TAG),)),  # cycles in which the L1 took nothing of it, by cause
+        ("lines", "i8", (MAX_ACCESSES,)),  # sector addresses it touches
+        ("bytes", "i2", (MAX_ACCESSES,)),  # bytes wanted of each
+        ("words", "u1", (MAX_ACCESSES,)),  # of a load's, which words of the sector are wanted, as bits
+        ("turn", "i1", (MAX_ACCESSES,)),  # of an atomic's, how many others on the same addresses go before it
         ("first", "i8", (MAX_ACCESSES,)),  # and the lowest address wanted of it; of a store, which words are written, as bits
     ]
 )
 
-slot_t = record_t(
+slot_t = record_in_order(
     [
-        ("cta", "i8"),
-        ("warp", "i8"),  # in its CTA
-        ("kernel", "i8"),
+        ("cta", "i4"),
+        ("warp", "i4"),  # in its CTA
+        ("kernel", "i4"),
+        ("buffered", "i4"),  # instructions in its buffer
+        ("unit", "i4"),  # that the head was last seen to want: the only set of `unit_of_head` the warp can be in
+        ("in_flight", "i4"),  # instructions issued and not finished
+        ("collecting", "i4"),  # … of them still reading operands
+        ("stores", "i4"),  # writes and atomics issued and not acknowledged, by line
+        ("reservations", "i4"),  # scoreboard entries in use
+        ("asked_line", "i4"),  # the line of the instruction cache that it asked for and has not read yet, or NO_WAY
+        ("head", "i8"),  # pc of the instruction buffer's first entry
         ("code", "i8"),  # host addresses of its kernel's instructions,
         ("timing", "i8"),  # and of what the core must know of them
         ("facts", "i8"),  # … and what mechanisms can
         ("pc_counts", "i8"),
-        ("code_base", "i8"),  # where its kernel's instructions lie in the machine's memory
-        ("head", "i8"),  # pc of the instruction buffer's first entry
-        ("buffered", "i8"),
-        ("fetched", "i8"),  # when they came into the buffer, all at once
-        ("asked_line", "i8"),  # the line of the instruction cache that it asked for and has not read yet, or NO_WAY
-        ("unit", "i8"),  # that the head was last seen to want: the only set of `unit_of_head` the warp can be in
-        ("in_flight", "i8"),  # instructions issued and not finished
-        ("collecting", "i8"),  # … of them still reading operands
-        ("stores", "i8"),  # writes and atomics issued and not acknowledged, by line
-        ("reservations", "i8"),  # scoreboard entries in use
         ("age", "i8"),
         ("bloom", "u8"),  # bloomboard: registers being read, hashed
+        ("constants", "i8"),  # where the kernel's constant banks lie in the machine's memory
+        ("granted", "i8"),  # the line of constants that has come for it, or comes
+        # control bits (control_bits.py): how many instructions hold each dependence barrier up,
+        ("barriers", "i2", (N_BARRIERS,)),
+        ("raised", "i1"),  # … and as sets, which are up,
+        ("raised_short", "i1"),  # … by shared memory or the SFU, by memory, by the constant cache
+        ("raised_long", "i1"),
+        ("raised_constant", "i1"),
+        ("stall_end", "i8"),  # when its stall count is over
         ("pending", "u8", (REGISTER_WORDS,)),  # sets of registers: results pending,
         ("of_short", "u8", (REGISTER_WORDS,)),  # … and those of them that come from shared memory or the SFU,
         ("of_long", "u8", (REGISTER_WORDS,)),  # … from memory,
         ("of_constant", "u8", (REGISTER_WORDS,)),  # … from the constant cache
-        # control bits (control_bits.py): how many instructions hold each dependence barrier up,
-        ("barriers", "i2", (N_BARRIERS,)),
-        ("raised", "i8"),  # … and as sets, which are up,
-        ("raised_short", "i8"),  # … by shared memory or the SFU, by memory, by the constant cache
-        ("raised_long", "i8"),
-        ("raised_constant", "i8"),
-        ("constants", "i8"),  # where the kernel's constant banks lie in the machine's memory
-        ("granted", "i8"),  # the line of constants that has come for it, or comes
-        ("grant_at", "i8"),  # … and when it is there,
-        ("stall_end", "i8"),  # … when its stall count is over,
-        ("leave_at", "i8"),  # … when it leaves a barrier
+        ("code_base", "i8"),  # where its kernel's instructions lie in the machine's memory
+        ("fetched", "i8"),  # when those of the buffer came, all at once
+        ("grant_at", "i8"),  # when the line of constants that is granted is there
+        ("leave_at", "i8"),  # when it leaves a barrier
     ]
 )
 
@@ -159,10 +160,10 @@ collector_t = record_t(
     [
         ("op", "i8"),
         ("slot", "i8"),
-        ("wanted", "u4"),  # operands not read yet (bits)
+        ("wanted", "u8"),  # operands not read yet (bits)
         ("sub_core", "i8"),
         ("count", "i8"),
-        ("banks", "i8", (MAX_SOURCES,)),
+        ("banks", "i1", (MAX_SOURCES,)),
     ]
 )
 
@@ -224,6 +225,7 @@ core_t = record_t(
         # sets of warp slots
         ("occupied", "u8"),
         ("buffered", "u8"),
+        ("to_memory", "u8"),  # the next instruction reads or writes what other cores may write or read
         ("wait", "u8"),
         ("short", "u8"),
         ("long", "u8"),

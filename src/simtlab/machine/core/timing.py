@@ -31,6 +31,7 @@ from simtlab.machine.core.state import (
     NO_BARRIER,
     REGISTER_WORDS,
 )
+from simtlab.machine.record import new_records, record_in_order
 from simtlab.program.action import Action, Space
 from simtlab.program.encode import INDEXED_CONSTANT, MAX_INSTRUCTIONS
 from simtlab.program.lower import Lowered
@@ -52,43 +53,44 @@ class Memory(IntEnum):
     EXCHANGE = 8  # none: lanes exchange registers on the way of shared memory
 
 
-timing_t = np.dtype(
+# Small types, and first what every instruction is asked for: a row is three lines of the host's cache, of which PTX needs two.
+timing_t = record_in_order(
     [
-        ("unit", "i8"),
-        ("lane_class", "i8"),  # a place in LANE_CLASSES
-        ("latency", "i8"),
-        ("initiation", "i8"),
-        ("passes", "i8"),  # of an exchange between lanes
-        ("memory", "i8"),
-        ("is_store", "i8"),
-        ("is_atomic", "i8"),
-        ("waits_for", "i8"),  # Pending: what a register that this instruction writes waits for
-        ("is_branch", "i8"),
-        ("is_fence", "i8"),
-        ("deterministic", "i4"),  # class of a global load, see program/load_classes.py; -1: none
-        ("load", "i4"),  # its number among the program's global loads
-        ("sources", "i8"),
-        ("destinations", "i8"),
-        ("is_fixed", "i4"),  # machine code: stall counts alone wait for its result
-        ("stall", "i4"),  # … what the compiler's control bits say (control_bits.py),
-        ("yields", "i4"),
-        ("write_barrier", "i4"),
-        ("read_barrier", "i4"),
-        ("wait", "i4"),
-        ("counter", "i4"),  # … a barrier of which so many may still be up, or NO_BARRIER
-        ("at_most", "i4"),
-        ("reuse", "i4"),  # … and which operand slots stay in the reuse cache (register_ports.py)
-        ("slot_register", "i4", (N_SLOTS,)),  # the first register of each slot, or -1
-        ("slot_count", "i4", (N_SLOTS,)),
-        ("constant", "i8"),  # where in the constant banks it reads, or NO_CONSTANT or BY_INDEX
-        ("registers_read", "i8"),  # sources and destinations without the predicates
-        ("registers_written", "i8"),
-        ("source", "i8", (MAX_SOURCES,)),
-        ("destination", "i8", (MAX_DESTINATIONS,)),
+        ("unit", "i1"),
+        ("lane_class", "i1"),  # a place in LANE_CLASSES
+        ("memory", "i1"),
+        ("waits_for", "i1"),  # Pending: what a register that this instruction writes waits for
+        ("is_store", "i1"),
+        ("is_atomic", "i1"),
+        ("is_branch", "i1"),
+        ("is_fence", "i1"),
+        ("uses_memory", "i1"),  # it reads or writes what other cores may write or read
+        ("deterministic", "i1"),  # class of a global load, see program/load_classes.py; -1: none
+        ("sources", "i1"),
+        ("destinations", "i1"),
+        ("registers_read", "i1"),  # sources and destinations without the predicates
+        ("registers_written", "i1"),
+        ("latency", "i4"),
+        ("initiation", "i4"),
+        ("source", "i2", (MAX_SOURCES,)),
+        ("destination", "i2", (MAX_DESTINATIONS,)),
         ("uses", "u8", (REGISTER_WORDS,)),  # sets of registers: all it reads and writes,
         ("writes", "u8", (REGISTER_WORDS,)),  # … and those it writes
-    ],
-    align=True,
+        ("is_fixed", "i1"),  # machine code: stall counts alone wait for its result
+        ("stall", "i1"),  # … what the compiler's control bits say (control_bits.py),
+        ("yields", "i1"),
+        ("write_barrier", "i1"),
+        ("read_barrier", "i1"),
+        ("wait", "i1"),
+        ("counter", "i1"),  # … a barrier of which so many may still be up, or NO_BARRIER
+        ("at_most", "i1"),
+        ("reuse", "i1"),  # … and which operand slots stay in the reuse cache (register_ports.py)
+        ("slot_count", "i1", (N_SLOTS,)),
+        ("slot_register", "i2", (N_SLOTS,)),  # the first register of each slot, or -1
+        ("constant", "i8"),  # where in the constant banks it reads, or NO_CONSTANT or BY_INDEX
+        ("passes", "i4"),  # of an exchange between lanes
+        ("load", "i4"),  # its number among the program's global loads
+    ]
 )
 
 # One record, like the instructions themselves (program/encode.py), for the same reason.
@@ -185,7 +187,7 @@ def of_machine_code(opcode: str) -> str:
 
 def timing_table(program: Program, units: Any, warp_passes: int) -> np.ndarray:
     """One row for each instruction. `units` is the machine's section of that name; a narrow SIMD takes several passes."""
-    record = np.zeros(1, timing_table_t).view(np.recarray)
+    record = new_records(1, timing_table_t)
     table = record["row"][0]
     bases = register_bases(program)
     number = 0
@@ -242,7 +244,7 @@ def _fill_unit(row: np.void, instruction: Lowered, units: Any, warp_passes: int)
     row["unit"], row["latency"], row["initiation"] = Unit.LDST, 1, 1
     row["lane_class"] = LANE_CLASSES.index("texture" if action == Action.TEXTURE else "memory")
     row["is_store"] = action == Action.STORE or instruction.origin.opcode in ("sust", "SUST")
-    row["is_atomic"] = action == Action.ATOMIC
+    row["is_atomic"], row["uses_memory"] = action == Action.ATOMIC, action != Action.COMPUTE
     row["memory"] = Memory.SURFACE if action == Action.SURFACE else SPACES[instruction.space]
     if action == Action.COMPUTE:
         row["memory"] = Memory.CONSTANT
