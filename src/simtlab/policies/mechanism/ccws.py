@@ -20,6 +20,8 @@ state = np.dtype([
     ("base", "i8"), ("k_throttle", "i8"), ("tags", "i8"), ("period", "i8"), ("warp", victims, (MAX_WARPS,)), ("allowed", "u8"),
     ("issued", "i8"), ("lost", "i8"), ("held_back", "i8"),
 ])  # fmt: skip
+source = "Rogers, O'Connor and Aamodt, MICRO 2012; BOOK 5.1.2"
+bytes_a_core = 48 * (16 * 5 + 2)  # of 48 warps: 16 tags of 40 bits and a score
 parameters = {"base": 100, "k_throttle": 8, "tags": 16, "period": 32}
 limits = {"base": (1, None), "k_throttle": (1, None), "tags": (1, MOST_TAGS), "period": (1, None)}
 counters = {
