@@ -13,11 +13,14 @@ import numpy as np
 
 from simtlab.machine.memory.l1 import Failure
 from simtlab.policies.hook import hook, waiting
+from simtlab.policies.looks import access_number
 
 source = "Jia, Shaw, Martonosi, HPCA 2014; BOOK 4.4.3"
 bytes_a_core = 16 * 32 * 6 + 16 * 4  # 16 instructions, each up to 32 line addresses of 48 bits, and its warp, pc and mask
 NO_LINE = int(Failure.TAG)
-state = np.dtype([("queue_entries", "i8"), ("reorder", "i8"), ("bypass", "i8"), ("reordered", "i8"), ("bypassed", "i8")])
+state = np.dtype([
+    ("queue_entries", "i8"), ("reorder", "i8"), ("bypass", "i8"), ("last", "i8"), ("reordered", "i8"), ("bypassed", "i8"),
+])  # fmt: skip
 parameters = {"queue_entries": 16, "reorder": 1, "bypass": 1}
 limits = {"queue_entries": (1, 64), "reorder": (0, 1), "bypass": (0, 1)}
 counters = {
@@ -40,6 +43,8 @@ def ldst_queue_next(core, own, count, cycle):
 
 @hook
 def l1_allocation_bypass_stall(core, own, op, cycle):
-    goes_around = own.bypass != 0 and core.ldst_blocked == NO_LINE
-    own.bypassed += goes_around
-    return goes_around
+    if not own.bypass or core.ldst_blocked != NO_LINE:
+        return 0
+    own.bypassed += own.last != access_number(core, op)
+    own.last = access_number(core, op)
+    return 1
