@@ -56,7 +56,7 @@ WRONG = [
     ("network_arbiter", "choose(contest, own, count, cycle)", "count", r"`count` was \d+"),
     ("dram_scheduler", "choose(channel, own, could, cycle)", "31", "answered 31 in DRAM channel .*a bank of the set `could`"),
     ("dram_scheduler", "choose(channel, own, could, cycle)", "-5", "answered -5 in DRAM channel"),
-    ("l1_replacement", "victim(cache, own, first, cycle)", "first + cache.ways", r"in core \d+, .*a line from `first` to .* that `may_go`"),
+    ("l1_replacement", "victim(cache, own, first, cycle)", "first + cache.ways", r"in core \d+, .*a line from `first` to"),
     ("l2_replacement", "victim(cache, own, first, cycle)", "-2", r"answered -2 in L2 slice \d+"),
     ("l1_allocation", "bypass(core, own, op, cycle)", "7", "answered 7 in core .*allowed is 0 or 1"),
     ("divergence", "first(warp, own, taken, cycle)", "2", "answered 2 in the GPU"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -67,6 +67,7 @@ class Gpu:
     `isa` is what it executes: "ptx", or the machine code of an architecture, such as "sm_90"; if left out, what the machine's
     key `core.isa` says, or PTX. `reconvergence` is how lanes of PTX that part at a branch meet again: by the SIMT "stack" or at
     convergence "barriers"; if left out, what `core.reconvergence` says, or the stack. Machine code brings barriers of its own.
+    `profile` are earlier timed runs of the same kernels, for mechanisms that want to know what their loads found in the L1.
     With `memory_in_file` device memory is a file, `gpu.memory.file`, that other processes can map.
     """
 
@@ -86,11 +87,12 @@ class Gpu:
         memory_in_file: bool = False,
         isa: str | None = None,
         reconvergence: str | None = None,
+        profile: Iterable[Run] = (),
         **policies: Any,
     ):
         self.machine = None
         if machine is not None:
-            self.machine = build_machine(machine, policies, read_changes(set), check_policies)
+            self.machine = build_machine(machine, policies, read_changes(set), check_policies, profile)
             limit_cycles(self.machine, max_cycles, stuck_cycles)
         elif max_cycles is not None or stuck_cycles is not None:
             raise SimtlabError("a limit of cycles is for timed runs: name a machine, as in Gpu('caps-gtx480')")
@@ -304,9 +306,12 @@ class Stream:
         self.gpu.synchronize()
 
 
-def build_machine(machine: Any, policies: Mapping[str, Any], changes: Mapping[str, Any], check_policies: bool) -> Machine:
+def build_machine(
+    machine: Any, policies: Mapping[str, Any], changes: Mapping[str, Any], check_policies: bool, profile: Iterable[Run]
+) -> Machine:
     """A machine from a preset's name, a file, or a configuration, with policies by slot."""
     from simtlab.machine.config import MachineConfig, load
+    from simtlab.machine.facts import profile_of
     from simtlab.machine.hooks import CHOICES
     from simtlab.machine.machine import Machine
     from simtlab.policies.choice import PolicyChoice, read_choice
@@ -324,7 +329,8 @@ def build_machine(machine: Any, policies: Mapping[str, Any], changes: Mapping[st
             raise SimtlabError(f"{slot} = '{given}': {problem}") from None
     config = machine if isinstance(machine, MachineConfig) else load(machine)
     with _building:
-        return Machine(config.replace(changes) if changes else config, choices, check_policies)
+        found = profile_of(run._timing() for run in profile)
+        return Machine(config.replace(changes) if changes else config, choices, check_policies, found)
 
 
 def type_of(variable: str, text: str, compile: Callable[[str, str], CompiledCuda]) -> Type | None:

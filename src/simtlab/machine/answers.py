@@ -14,6 +14,7 @@ from simtlab.machine.core.cta_slots import waits
 from simtlab.machine.core.scoreboard import bit_of
 from simtlab.machine.limits import MAX_CTAS, MAX_DRAM_BANKS, MAX_WARPS
 from simtlab.machine.memory.cache import may_go
+from simtlab.machine.state import AS_USUAL, N_LEVELS
 
 NOBODY = -1  # NO_WARP, NO_CORE, NEXT_CTA, NO_WAY, NO_BANK, NO_SPLIT
 WARP_SIZE = 32
@@ -75,6 +76,11 @@ def is_priority(unit, argument, answer):
 
 
 @compiled
+def is_level(gpu, level, answer):
+    return 0 <= answer < N_LEVELS
+
+
+@compiled
 def is_subset(core, ready, answer):
     return np.uint64(answer) & ~np.uint64(ready) == 0
 
@@ -110,6 +116,7 @@ ANSWERS = {
     "position": Answer("a place from 0 to `cache.ways - 1`", is_position, 0),
     "place": Answer("a place from 0 to `count` - 1", is_place_in_queue, 0),
     "priority": Answer(f"a priority from 0 to {HIGHEST}", is_priority, 0),
+    "level": Answer("`clocks(core, memory)`, each LOW, USUAL or HIGH", is_level, AS_USUAL),
     "subset": Answer("warps of the set `ready`", is_subset, 0),
     "contestant": Answer("a place from 0 to `count` - 1", is_contestant, 0),
     "split": Answer("a place of the set `could`, or NO_SPLIT (-1)", is_split_of_set, NOBODY),

@@ -17,7 +17,7 @@ from simtlab.machine.network import network as net
 from simtlab.machine.network.packet import flits_for
 from simtlab.machine.record import new_records
 from simtlab.machine.request import new_requests
-from simtlab.machine.state import gpu_t, slice_t
+from simtlab.machine.state import AS_USUAL, gpu_t, slice_t
 
 WRITE_POLICIES = {
     "write-through": WritePolicy.WRITE_THROUGH,
@@ -96,10 +96,11 @@ def address_of(record: Any) -> int:
 
 
 def _configure_gpu(gpu: Any, config: MachineConfig) -> None:
-    gpu.core_khz = int(config.clocks.core_mhz * 1000)
-    gpu.network.khz = int(config.clocks.network_mhz * 1000)
-    gpu.l2.khz = int(config.clocks.l2_mhz * 1000)
-    gpu.dram.khz = int(config.clocks.dram_mhz * 1000)
+    gpu.core_khz = gpu.core_nominal_khz = int(config.clocks.core_mhz * 1000)
+    clocks = config.clocks
+    for clock, mhz in ((gpu.network, clocks.network_mhz), (gpu.l2, clocks.l2_mhz), (gpu.dram, clocks.dram_mhz)):
+        clock.khz = clock.nominal_khz = int(mhz * 1000)
+    gpu.clock_level, gpu.clock_step, gpu.next_clocks = AS_USUAL, config.clocks.step_percent, inflight.FAR_FUTURE
     gpu.jump, gpu.counts_loads = 1, 1
     gpu.cores, gpu.clusters = config.core.cores, config.clusters
     gpu.cores_per_cluster = config.core.cores_per_cluster

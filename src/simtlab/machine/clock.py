@@ -5,6 +5,7 @@ import numpy as np
 from simtlab.compiled import compiled, count_trailing_zeros
 from simtlab.execute.state import Outcome
 from simtlab.machine.bit_set import WORD_BITS, is_empty, remove, those_due
+from simtlab.machine.clock_levels import ask_for_clocks
 from simtlab.machine.core import core as simt_core
 from simtlab.machine.dispatch import dispatch
 from simtlab.machine.fifo import NOTHING, front, is_full, pop, push
@@ -29,16 +30,19 @@ TO_MEMORY, TO_CORES = 0, 1
 
 
 @compiled
-def run(gpus, cores, slices, channels, networks, pools, ledgers, parts, until):
+def run(gpus, cores, slices, channels, networks, pools, ledgers, parts, levels, until):
     """Run until all kernels are done, a cycle is reached, or something needs the host, and keep the ledger of intervals. From
     Python it takes arrays only, also where there is one record: they are handed over in far less time."""
     gpu, ledger = gpus[0], ledgers[0]
     while True:
-        gpu.until = min(until, next_end(ledger))
+        gpu.until = min(until, next_end(ledger), gpu.next_clocks)
         outcome = run_stretch(gpu, cores, slices, channels, networks, pools[0])
         if gpu.cycle == next_end(ledger):
             close_accounts(cores, gpu.cycle)
             note(ledger, parts, gpu.cycle)
+        if gpu.cycle == gpu.next_clocks:
+            close_accounts(cores, gpu.cycle)
+            ask_for_clocks(gpu, levels[0], parts)
         if outcome != SPENT or gpu.cycle >= until or gpu.blocks.full or gpu.pause:
             return outcome
 
@@ -93,16 +97,17 @@ def jump(gpu, cycle):
     """Go on to a cycle before which nothing happens, in any clock domain."""
     if cycle > gpu.cycle:
         gpu.cycle = cycle
-        set_clock(gpu.network, cycle, gpu.core_khz)
-        set_clock(gpu.l2, cycle, gpu.core_khz)
-        set_clock(gpu.dram, cycle, gpu.core_khz)
+        set_clock(gpu.network, cycle - gpu.clocks_from, gpu.core_khz)
+        set_clock(gpu.l2, cycle - gpu.clocks_from, gpu.core_khz)
+        set_clock(gpu.dram, cycle - gpu.clocks_from, gpu.core_khz)
 
 
 @compiled
-def set_clock(clock, core_cycle, core_khz):
-    """Where another clock stands at a core cycle."""
-    clock.cycle = core_cycle * clock.khz // core_khz
-    clock.progress = core_cycle * clock.khz - clock.cycle * core_khz
+def set_clock(clock, core_cycles, core_khz):
+    """Where another clock stands so many core cycles after they changed."""
+    gone = clock.from_progress + core_cycles * clock.khz
+    clock.cycle = clock.from_cycle + gone // core_khz
+    clock.progress = gone % core_khz
 
 
 @compiled
@@ -310,19 +315,20 @@ def next_event(gpu, networks):
     if in_l2 <= gpu.l2.cycle:
         return gpu.cycle + 1
     if in_l2 < FAR_FUTURE:
-        soonest = min(soonest, core_cycle_of(gpu, in_l2, gpu.l2.khz))
+        soonest = min(soonest, core_cycle_of(gpu, in_l2, gpu.l2))
     for direction in range(2):
         event = next_in_network(networks[direction], gpu.network.cycle + 1)
         if event < FAR_FUTURE:
-            soonest = min(soonest, core_cycle_of(gpu, event, gpu.network.khz))
+            soonest = min(soonest, core_cycle_of(gpu, event, gpu.network))
     for k in range(gpu.channels):
         in_dram = min(in_dram, gpu.channel_wake[k])
     if in_dram < FAR_FUTURE:
-        soonest = min(soonest, core_cycle_of(gpu, max(in_dram, gpu.dram.cycle + 1), gpu.dram.khz))
+        soonest = min(soonest, core_cycle_of(gpu, max(in_dram, gpu.dram.cycle + 1), gpu.dram))
     return max(soonest, gpu.cycle + 1)
 
 
 @compiled
-def core_cycle_of(gpu, event, khz):
+def core_cycle_of(gpu, event, clock):
     """The first core cycle by which another clock has made that many cycles."""
-    return (event * gpu.core_khz + khz - 1) // khz
+    left = (event - clock.from_cycle) * gpu.core_khz - clock.from_progress
+    return gpu.clocks_from + (left + clock.khz - 1) // clock.khz

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simtlab.machine.clock_levels import MEMORY, speed
 from simtlab.machine.config import PHYSICAL_UNITS, MachineConfig
 from simtlab.machine.config.energy import LANES
 from simtlab.policies.load import Policy
@@ -83,6 +84,26 @@ def energy(config: MachineConfig, counters: Mapping[str, int], cycles: int, poli
     joules["static"] = static_watts(config) * seconds(config, cycles)
     joules["policies"] = policies
     return joules
+
+
+def energy_by_level(
+    config: MachineConfig, levels: Mapping[int, tuple[int, Mapping[str, int]]], policies: float = 0.0
+) -> dict[str, float]:
+    """The same where a policy changed the clocks: cycles and counters for each level that they had. Voltage goes with frequency."""
+    joules = dict.fromkeys(COMPONENTS, 0.0)
+    for level, (cycles, counters) in levels.items():
+        core, memory = speed(level, config.clocks.step_percent)
+        for component, spent in energy(config, counters, cycles).items():
+            # static power flows for 1 / core of the time that so many cycles usually take, at `core` times the voltage
+            scale = 1.0 if component == "static" else memory**2 if component in MEMORY else core**2
+            joules[component] += spent * scale
+    joules["policies"] = policies
+    return joules
+
+
+def seconds_by_level(config: MachineConfig, levels: Mapping[int, tuple[int, Mapping[str, int]]]) -> float:
+    step = config.clocks.step_percent
+    return sum(seconds(config, cycles) / speed(level, step)[0] for level, (cycles, _) in levels.items())
 
 
 def _arithmetic(config: MachineConfig) -> list[Event]:

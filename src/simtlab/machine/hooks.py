@@ -112,6 +112,12 @@ SLOTS = {
             "way", "cache.line[way] is filled: its place in the set's order of use, 0 the next to go", answers="position",
         ),
     }),
+    "clocks": Slot("gpu", "how fast cores and memory run", {
+        "choose": HookPoint(
+            "level: as they run now", "every `period` cycles, a parameter: `clocks(core, memory)`, each LOW, USUAL or HIGH",
+            required=True, answers="level",
+        ),
+    }),
     "divergence": Slot("warp", "which lanes of a warp that have parted run first", {
         "first": HookPoint("taken: a set of lanes", "1 for the lanes that take the branch, 0 for the others", answers="yes or no"),
         "turn": HookPoint(

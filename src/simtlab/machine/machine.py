@@ -12,6 +12,7 @@ from simtlab.execute.cta import look_for_cycles
 from simtlab.execute.state import FaultCode, Outcome, WarpStatus
 from simtlab.machine.build import Records, build
 from simtlab.machine.clock import run as run_clock
+from simtlab.machine.clock_levels import Levels
 from simtlab.machine.config import MachineConfig
 from simtlab.machine.core.core import close_accounts
 from simtlab.machine.core.inflight import FAR_FUTURE
@@ -21,7 +22,7 @@ from simtlab.machine.core.stall import Work
 from simtlab.machine.core.state import N_STALLS
 from simtlab.machine.counters import Tally
 from simtlab.machine.cta_sharing import Blocks
-from simtlab.machine.energy import energy, of_policy
+from simtlab.machine.energy import energy, energy_by_level, of_policy, seconds, seconds_by_level
 from simtlab.machine.facts import Profile
 from simtlab.machine.hooks import MECHANISMS
 from simtlab.machine.intervals import SHORTEST, Intervals
@@ -64,6 +65,7 @@ class TimedRun:
     stalls_by_scheduler: np.ndarray = field(repr=False)  # cycles by core, scheduler and cause, in the order of `stalls`
     loads: Loads = field(repr=False)  # what its global loads did
     start: int  # the machine's cycle in which it began
+    seconds: float  # on the machine; where a policy changes the clocks, of all that ran with it
 
     def __repr__(self) -> str:
         return f"<TimedRun: {self.cycles:,} cycles, {self.instructions:,} warp instructions>"
@@ -164,6 +166,7 @@ class Machine:
         self._own = {slot: attach(policy, number, self.records, self._trouble) for number, (slot, policy) in policies}
         self._plain = self.records.as_plain_arrays()
         self._tally = Tally(self.records)
+        self._levels = Levels(self._tally, self._plain.gpu)
         self._intervals = Intervals(self._tally, self._interval_cycles)
         self._blocks = Blocks(self._plain.gpu)
         self._unfinished = False
@@ -190,6 +193,8 @@ class Machine:
         self._may_run_ahead = int(gpu.may_run_ahead)
         for slot, policy in self.policies.items():
             self._own[slot][...] = policy.at_launch(self._own[slot])
+        if gpu.hooks.clocks_choose:
+            self._levels.begin()
         first, before = int(gpu.cycle), Before(self._tally.read(), self.records.cores["n_stall"].copy())
         self._unfinished = True
         try:
@@ -254,8 +259,9 @@ class Machine:
         plain, ledger, parts = self._plain, self._intervals.ledger, self._tally.parts
         plain.gpu["outcome"], plain.gpu["pause"] = Outcome.SPENT, 0
         outcome = run_clock(
-            plain.gpu, plain.cores, plain.slices, plain.channels, plain.networks, plain.requests, ledger, parts, until
-        )
+            plain.gpu, plain.cores, plain.slices, plain.channels, plain.networks, plain.requests, ledger, parts,
+            self._levels.ledger, until,
+        )  # fmt: skip
         self._blocks.make_room()
         raise_if_any(self._trouble[0], self.policies)
         return Outcome(outcome)
@@ -347,7 +353,8 @@ class Machine:
         causes = {cause.name.lower(): counters.pop(f"stall_{cause.name.lower()}") for cause in Stall}
         spans = [self._span(k, alone=len(prepared.fits) == 1) for k in range(len(prepared.fits))]
         cycles = max(end for _, end in spans) - min(start for start, _ in spans) + 1
-        spent = self._energy(counters, cycles), utilisation(self.config, counters, cycles)
+        levels = self._levels.by_level() if self.records.gpu[0].hooks.clocks_choose else None
+        spent = self._energy(counters, cycles, levels), utilisation(self.config, counters, cycles)
         for slot, policy in self.policies.items():
             counters |= counted(policy, self._own[slot])  # from zero at each launch
         runs = []
@@ -355,7 +362,8 @@ class Machine:
             kernel, (start, end) = gpu.kernel[k], spans[k]
             took = end - start + 1, int(gpu.cycle) - first
             issued = int(kernel.issued), int(kernel.issued_threads)
-            runs.append(TimedRun(*took, *issued, causes, counters, fits, counts, *spent, by_scheduler, loads, start))
+            time = seconds(self.config, took[0]) if levels is None else seconds_by_level(self.config, levels)
+            runs.append(TimedRun(*took, *issued, causes, counters, fits, counts, *spent, by_scheduler, loads, start, time))
         return runs
 
     def _span(self, k: int, alone: bool) -> tuple[int, int]:
@@ -365,9 +373,11 @@ class Machine:
         end = int(gpu.cycle) if alone or kernel.end < 0 else int(kernel.end)
         return int(kernel.start) if kernel.start >= 0 else end + 1, end
 
-    def _energy(self, counters: dict[str, int], cycles: int) -> dict[str, float]:
-        policies = (of_policy(self.config, policy, self._own[slot], cycles) for slot, policy in self.policies.items())
-        return energy(self.config, counters, cycles, sum(policies))
+    def _energy(self, counters: dict[str, int], cycles: int, levels: dict[int, Any] | None) -> dict[str, float]:
+        policies = sum(of_policy(self.config, policy, self._own[slot], cycles) for slot, policy in self.policies.items())
+        if levels is not None:
+            return energy_by_level(self.config, levels, policies)
+        return energy(self.config, counters, cycles, policies)
 
 
 def all_went_on(now: list[int], before: list[int]) -> bool:

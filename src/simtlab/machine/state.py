@@ -17,9 +17,15 @@ from simtlab.machine.record import record_t
 
 MAX_KERNELS = 64  # launches that one run can hold, in any number of streams
 NO_KERNEL = -1
+LOW, USUAL, HIGH = 0, 1, 2  # how fast cores and memory run
+N_LEVELS = 9  # of both: 3 * core + memory
+AS_USUAL = 3 * USUAL + USUAL
 
-# Cycles so far, the frequency, and how far the next cycle has come: it is there when `progress` reaches the core's kHz.
-clock_t = np.dtype([("cycle", "i8"), ("khz", "i8"), ("progress", "i8")])
+# Cycles so far, the frequency, and how far the next cycle has come: it is there when `progress` reaches the core's kHz. Where they
+# stood when the frequencies last changed, and what the frequency is unless a policy changes it.
+clock_t = np.dtype([
+    ("cycle", "i8"), ("khz", "i8"), ("progress", "i8"), ("from_cycle", "i8"), ("from_progress", "i8"), ("nominal_khz", "i8"),
+])  # fmt: skip
 
 # A launch on the machine. `start` is the cycle it became the turn of its stream, `end` the one its last CTA left.
 kernel_t = np.dtype(
@@ -55,6 +61,13 @@ gpu_t = record_t(
     [
         ("cycle", "i8"),  # of the core clock
         ("core_khz", "i8"),
+        ("core_nominal_khz", "i8"),
+        ("clocks_from", "i8"),  # the cycle in which the clocks changed last,
+        ("clock_level", "i8"),  # … and what they were set to (clock_levels.py)
+        ("clock_step", "i8"),  # by how many hundredths a level is above or below the next
+        ("clock_period", "i8"),  # how often a policy is asked for the clocks,
+        ("next_clocks", "i8"),  # … and when next
+        ("own_clocks", "i8"),
         ("network", clock_t),
         ("l2", clock_t),
         ("dram", clock_t),

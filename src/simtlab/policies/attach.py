@@ -37,6 +37,8 @@ def attach(policy: Policy, number: int, records: Records, trouble: np.ndarray) -
         records.cores["sample_period"] = policy.parameters.get("period", USUAL_PERIOD)
     if "ldst_queue" in policy.filled and "queue_entries" in policy.parameters:
         records.cores["ldst_queue"]["limit"] = policy.parameters["queue_entries"]
+    if "clocks" in policy.filled:
+        records.gpu[0].clock_period = policy.parameters["period"]
     is_patient = getattr(policy.module, "patient", False)
     if policy.slot == "warp_scheduler" or policy.addresses.get("warp_scheduler_pick") or policy.addresses.get("allow"):
         records.gpu[0].patient = is_patient and (policy.slot == "warp_scheduler" or records.gpu[0].patient)
@@ -118,5 +120,6 @@ PLACES: dict[str, Callable[[Records], list[Place]]] = {
     "l2_queue": lambda r: [field(part, "own_l2_queue") for part in r.slices],
     "network_arbiter": lambda r: [field(contest, "own") for contest in contests_of(r)],
     "dram_scheduler": lambda r: [field(channel, "own") for channel in r.channels],
+    "clocks": lambda r: [field(r.gpu[0], "own_clocks")],
     "divergence": lambda r: [field(r.gpu[0], "own_divergence")],
 }

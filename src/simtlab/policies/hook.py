@@ -26,12 +26,15 @@ import numpy as np
 
 from simtlab.compiled import compiled
 from simtlab.execute.turns import NO_SPLIT
+from simtlab.machine.clock_levels import clocks
 from simtlab.machine.core.cta_slots import NEXT_CTA, waits
 from simtlab.machine.core.inflight import count_bits, lowest_bit
 from simtlab.machine.core.scoreboard import bit_of
+from simtlab.machine.core.stall import candidates
 from simtlab.machine.dispatch import NO_CORE
 from simtlab.machine.memory.cache import NO_WAY, is_empty, may_go
 from simtlab.machine.memory.prefetch import prefetch
+from simtlab.machine.state import HIGH, LOW, USUAL
 from simtlab.policies.looks import (
     NO_LOOP,
     active_lanes,
@@ -45,9 +48,9 @@ from simtlab.policies.looks import (
 )
 
 __all__ = [
-    "NEXT_CTA", "NO_BANK", "NO_CORE", "NO_LOOP", "NO_SPLIT", "NO_WARP", "NO_WAY", "active_lanes", "bit_of", "compared",
-    "count_bits", "fact_of", "hook", "is_empty", "is_in_l1", "is_in_loop", "lowest_bit", "may_go", "memory_warps", "next_after",
-    "next_pc", "oldest", "prefetch", "waiting", "waits", "youngest",
+    "HIGH", "LOW", "NEXT_CTA", "NO_BANK", "NO_CORE", "NO_LOOP", "NO_SPLIT", "NO_WARP", "NO_WAY", "USUAL", "active_lanes", "bit_of",
+    "candidates", "clocks", "compared", "count_bits", "fact_of", "hook", "is_empty", "is_in_l1", "is_in_loop", "lowest_bit",
+    "may_go", "memory_warps", "next_after", "next_pc", "oldest", "prefetch", "waiting", "waits", "youngest",
 ]  # fmt: skip
 
 NO_WARP = -1

@@ -121,6 +121,8 @@ def load(slot: str, name: str, check: bool = False, **parameters: Any) -> Policy
     policy = Policy(slot, name, module, state, values, addresses)
     if slot in MECHANISMS:
         check_mechanism(policy)
+    if "clocks" in policy.filled and "period" not in values:
+        raise ConfigError(f"policy '{name}' sets the clocks and lacks the parameter 'period', in cycles")
     return policy
 
 

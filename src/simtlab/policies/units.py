@@ -31,7 +31,7 @@ def name_of_unit(policy: Policy, number: int) -> str:
         return "the GPU" if policy.is_shared else f"core {number}"
     if slot == "warp_scheduler":
         return f"core {number // MAX_SCHEDULERS}, scheduler {number % MAX_SCHEDULERS}"
-    if slot in ("cta_dispatch", "divergence"):
+    if slot in ("cta_dispatch", "clocks", "divergence"):
         return "the GPU"
     if slot == "network_arbiter":
         return f"the {NETWORKS[number]}"

@@ -80,6 +80,7 @@ class LaunchProfile:
     shared_memory_bytes: int
     rows: Sequence[InstructionProfile]
     sources: Mapping[str, str]  # the texts of the files that rows name, where they are to be had
+    seconds: float  # on the machine
     intervals: Mapping[str, np.ndarray] = field(repr=False)  # over its time: the last cycle, and what each counter gained
 
     @property
@@ -95,11 +96,6 @@ class LaunchProfile:
     @property
     def ctas(self) -> int:
         return self.grid[0] * self.grid[1] * self.grid[2]
-
-    @property
-    def seconds(self) -> float:
-        """On the machine."""
-        return self.cycles / (self.machine.clocks.core_mhz * 1e6)
 
     @property
     def ipc(self) -> float:
@@ -146,7 +142,7 @@ def profile_of(
         program.readable_name, "SASS" if program.is_machine_code else "PTX", grid, block, 1, machine, timing.cycles,
         timing.instructions, timing.counters, timing.stalls, timing.energy, program.registers, shared_bytes, fits.ctas,
         fits.limited_by, fits.l1_bytes, fits.shared_bytes, rows,
-        sources_of(program, rows), during(intervals, timing.start, timing.start + timing.cycles),
+        sources_of(program, rows), timing.seconds, during(intervals, timing.start, timing.start + timing.cycles),
     )  # fmt: skip
 
 

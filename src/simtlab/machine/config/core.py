@@ -28,6 +28,9 @@ class Clocks:
     network_mhz: float = real("MHz", "clock of the network between cores and L2 slices")
     l2_mhz: float = real("MHz", "clock of the L2 slices")
     dram_mhz: float = real("MHz", "command clock of the DRAM")
+    step_percent: int = count(
+        "%", "how far a policy of the slot `clocks` can raise or lower the clocks of cores and memory", low=1, high=50, default=15
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,1 +1,1 @@
-"""Policies for who goes first at an L2 slice."""
+"""The queue of an L2 slice: who goes first. A file's name is the policy's name."""

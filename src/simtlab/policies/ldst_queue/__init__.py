@@ -1,1 +1,1 @@
-"""Policies for the order of memory instructions."""
+"""The order of memory instructions at the load/store unit. A file's name is the policy's name."""

@@ -1,0 +1,1 @@
+"""Clocks: how fast cores and memory run. A file's name is the policy's name."""
