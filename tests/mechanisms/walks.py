@@ -58,3 +58,26 @@ def rows(gpu: sl.Gpu, warps: int, threads: int = 256, rounds: int = 1) -> sl.Run
     run = gpu.compile(ROWS)["rows"](warps * 32 // threads, threads, [gpu.array(x), sums, rounds])
     np.testing.assert_array_equal(sums.numpy(), rounds * x.reshape(-1, 32).sum(axis=1))
     return run
+
+
+MIX = """
+extern "C" __global__ void mix(const int *table, const int *stream, int *sums, int lines, int rounds) {
+    int t = blockIdx.x * blockDim.x + threadIdx.x, warp = t / 32, lane = t % 32, sum = 0;
+    #pragma unroll 1
+    for (int r = 0; r < rounds; r++) {
+        if (r % 2 == 0) sum += stream[(warp * rounds + r) / 2 * 32 + lane];
+        sum += 3 * table[(r / 2 % lines) * 32 + lane + (sum & 0x40000000)];
+    }
+    sums[t] = sum;
+}
+"""
+
+
+def mix(gpu: sl.Gpu, lines: int, rounds: int, warps: int = 1) -> sl.Run:
+    """Each warp reads a new line and then one of a table's twice, again and again; the sums are checked."""
+    random = np.random.default_rng(1)
+    table, stream = random.integers(0, 1000, (lines, 32), np.int32), random.integers(0, 1000, (warps, rounds // 2, 32), np.int32)
+    sums = gpu.zeros((warps, 32), np.int32)
+    run = gpu.compile(MIX)["mix"](warps, 32, [gpu.array(table), gpu.array(stream), sums, lines, rounds])
+    np.testing.assert_array_equal(sums.numpy(), stream.sum(axis=1) + 3 * table[np.arange(rounds) // 2 % lines].sum(axis=0))
+    return run

@@ -17,15 +17,15 @@ from simtlab.compiled import compiled
 from simtlab.machine.limits import MAX_L1_LINES, MAX_WARPS
 from simtlab.machine.memory.cache import probe, set_of
 from simtlab.machine.memory.l1 import Failure
-from simtlab.machine.request import Kind, Level
+from simtlab.machine.request import Kind
 from simtlab.policies.accesses import access_number
 from simtlab.policies.ages import among_oldest
+from simtlab.policies.congestion import trip_percent
 from simtlab.policies.hook import NO_WAY, count_bits, hook, is_empty, may_go
 
 source = "Chen et al., MICRO 2014; BOOK 4.4.6"
-bytes_a_core = 64 + 12  # 4 bits for each of 128 lines; warps that run (1), accesses, bypasses, trips (2 each), cycles (3), shortest (2)
-NEVER = 1 << 32  # cycles: no trip has ended
-NO_LINE, READ, L2, DRAM = int(Failure.TAG), int(Kind.READ), int(Level.L2), int(Level.DRAM)
+bytes_a_core = 64 + 12  # 4 bits for each of 128 lines; warps that run (1), accesses, bypasses, trips, shortest (2 each), cycles (3)
+NO_LINE, READ = int(Failure.TAG), int(Kind.READ)
 state = np.dtype([
     ("distance", "i8"), ("throttle", "i8"), ("contended", "i8"), ("congested", "i8"), ("period", "i8"),
     ("left", "i2", (MAX_L1_LINES,)), ("last", "i8"), ("running", "i8"), ("seen", "i8", (4,)),
@@ -108,10 +108,8 @@ def on_tick(core, own, count, cycle):
     if count == 0 or running == 0:
         own.running = MAX_WARPS
         return
-    shortest = min(core.fastest_way[L2], core.fastest_way[DRAM], NEVER)
     is_contended = bypassed > 0 and 100 * bypassed >= own.contended * accesses
-    is_congested = trips > 0 and cycles // trips > own.congested * shortest // 100
-    if own.throttle and is_contended and is_congested:
+    if own.throttle and is_contended and trip_percent(core, trips, cycles) > own.congested:
         own.lowered += own.running > 1
         own.running = max(min(own.running, running) - 1, 1)
     elif own.running < running:
