@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import simtlab as sl
-from simtlab.policies.mechanism import ccws
-from tests.mechanisms.records import core_with, state_of
+from tests.mechanisms.records import Example
 
 WALK = r"""
 extern "C" __global__ void walk(const float *in, float *out, int lines) {
@@ -29,39 +28,36 @@ def walk(lines, **policies):
     return run
 
 
-def score(own, cycle):
-    return [ccws.score_of(own, w, cycle) for w in range(4)]
-
-
 def test_lost_locality_of_warp_0_holds_warp_3_back_until_its_score_has_fallen():
     """BOOK Fig 5.1: four warps of score 100, cutoff 400. One lost line in 16 instructions: 1/16 x 8 x 400 = 200."""
-    core, own = core_with(warps=4), state_of(ccws)
+    example = Example("ccws", warps=4)
+    core, own = example.core, example.own
     for warp in (0, 1, 2, 3) * 4:
-        ccws.on_issue.function(core, own, warp, 0)
-    ccws.on_tick.function(core, own, 0, 0)
-    assert (score(own, 0), own.allowed) == ([100, 100, 100, 100], 0b1111)
+        example.tell("on_issue", warp)
+    example.tell("on_tick", 0)
+    assert own.allowed == 0b1111
 
     core.l1d.tags[5], core.l1d.owner["warp"][5] = 77, 0
-    ccws.on_l1_evict.function(core, own, 5, 10)
+    example.tell("on_l1_evict", 5, cycle=10)
     core.ops["slot"][9], core.ops["lines"][9][0] = 1, 77 * 128
-    ccws.on_l1_miss.function(core, own, 9, 20)
+    example.tell("on_l1_miss", 9, cycle=20)
     assert (own.lost, own.allowed) == (0, 0b1111)  # warp 1 misses the line, but it was warp 0 that had it
 
     core.ops["slot"][9] = 0
-    ccws.on_l1_miss.function(core, own, 9, 20)
-    assert (own.lost, score(own, 20), own.allowed) == (1, [200, 100, 100, 100], 0b0111)
-    ccws.on_l1_miss.function(core, own, 9, 20)
+    example.tell("on_l1_miss", 9, cycle=20)
+    assert (own.lost, own.warp["score"][0], own.allowed) == (1, 200, 0b0111)  # 200 + 100 + 100: warp 3 begins at the cutoff
+    example.tell("on_l1_miss", 9, cycle=20)
     assert own.lost == 1  # a victim is found once
-    assert score(own, 60) == [160, 100, 100, 100]
-    ccws.on_tick.function(core, own, 1, 21)
-    assert own.allowed == 0b1111  # 199 + 100 + 100: warp 3 begins below the cutoff again
+    example.tell("on_tick", 1, cycle=21)
+    assert own.allowed == 0b1111  # 199 + 100 + 100: it begins below the cutoff again
 
 
 def test_a_warp_that_ends_takes_its_lost_lines_with_it():
-    core, own = core_with(warps=4), state_of(ccws)
+    example = Example("ccws", warps=4)
+    own = example.own
     own.issued, own.lost_now, own.warp["issued"][0], own.warp["lost"][0], own.warp["score"][0] = 40, 7, 10, 7, 900
-    ccws.on_warp_end.function(core, own, 0, 50)
-    assert (own.issued, own.lost_now, score(own, 50)) == (30, 0, [100, 100, 100, 100])
+    example.tell("on_warp_end", 0)
+    assert (own.issued, own.lost_now, own.warp["score"][0]) == (30, 0, 0)
 
 
 @pytest.mark.parametrize("scheduler", ["gto", "lrr", "two-level"])

@@ -1,4 +1,4 @@
-"""Victim tags: of each warp the tags of its lines that were evicted last (Rogers et al., MICRO 2012), in sets of 8, first in first out."""
+"""Victim tags: of each warp the lines evicted last (Rogers et al., MICRO 2012), in sets of 8, replaced first in, first out."""
 
 import numpy as np
 
