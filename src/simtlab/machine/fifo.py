@@ -45,5 +45,24 @@ def pop(queue):
 
 
 @compiled
+def item(queue, place):
+    """The item so many places behind the oldest; there must be one."""
+    at = queue.head + place
+    return np.int64(queue.items[at - queue.limit if at >= queue.limit else at])
+
+
+@compiled
+def take_out(queue, place):
+    """Take an item off from so many places behind the oldest."""
+    found = item(queue, place)
+    for k in range(place, 0, -1):
+        at, before = queue.head + k, queue.head + k - 1
+        at, before = at - queue.limit if at >= queue.limit else at, before - queue.limit if before >= queue.limit else before
+        queue.items[at] = queue.items[before]
+    pop(queue)
+    return found
+
+
+@compiled
 def is_full(queue):
     return queue.count >= queue.limit

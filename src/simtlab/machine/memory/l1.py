@@ -28,6 +28,7 @@ from simtlab.machine.memory.cache import (
     was_unused,
     write_words,
 )
+from simtlab.machine.memory.store_combining import combine, note_store
 from simtlab.machine.request import Kind, create
 
 READ, WRITE, ATOMIC = int(Kind.READ), int(Kind.WRITE), int(Kind.ATOMIC)
@@ -64,7 +65,7 @@ def sector_bit(cache, address):
 
 @compiled
 def send(gpu, core, requests, kind, address, size, token, number):
-    """Send a request to memory; the caller has seen that there is room."""
+    """Send a request to memory; the caller has seen that there is room. Gives its number."""
     made = create(requests)
     request = requests.entry[made]
     request.kind, request.address, request.bytes, request.token = kind, address, size, token
@@ -84,6 +85,7 @@ def send(gpu, core, requests, kind, address, size, token, number):
     gpu.injecting[core.number] += 1
     gpu.waiting[core.cluster] += 1
     add_member(gpu.senders, core.cluster)
+    return made
 
 
 @compiled
@@ -286,7 +288,8 @@ def store_line(gpu, core, requests, number):
     elif is_cached and not keep_written(gpu, core, requests, address, way, np.uint64(op.first[op.served])):
         return NO_NETWORK
     core.l1_lookups += is_cached
-    send(gpu, core, requests, WRITE, address, op.bytes[op.served], number, number)
+    if gpu.combining_cycles == 0 or not combine(gpu, core, requests, number):
+        note_store(gpu, core, requests, send(gpu, core, requests, WRITE, address, op.bytes[op.served], number, number))
     return NONE
 
 
