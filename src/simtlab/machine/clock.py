@@ -189,8 +189,8 @@ def inject(gpu, cores, network, requests, cluster):
                 sent = pop(cores[c].inject)
                 if not joins:
                     requests.entry[sent].sent = gpu.cycle
-            if shares and not joins:
-                note_sent(gpu.coalescer, request)
+                if shares and not joins:
+                    note_sent(gpu.coalescer, requests.entry[sent])
             gpu.injecting[c] -= size
             gpu.waiting[cluster] -= size
             if gpu.waiting[cluster] == 0:
@@ -239,21 +239,22 @@ def deliver_to_core(gpu, cores, network, requests, cluster):
     c = requests.entry[number].core
     if cores[c].responses.count + gpu.packet_sectors <= cores[c].responses.limit:
         take(network, requests, cluster)
-        push_packet(gpu, cores[c], requests, number)
-        if is_coalesced(gpu.coalescer, requests.entry[number]):
-            hand_out(gpu, cores, requests, requests.entry[number])
+        while number != NOTHING:
+            hand_over(gpu, cores, requests, number)
+            number = following(requests, number)
         gpu.wake[c] = min(gpu.wake[c], gpu.cycle + 1)
     else:
         gpu.undelivered = 1
 
 
 @compiled
-def push_packet(gpu, core, requests, number):
-    """All answers of a packet are there."""
-    while number != NOTHING:
-        requests.entry[number].delivered = gpu.cycle
-        push(core.responses, number)
-        number = following(requests, number)
+def hand_over(gpu, cores, requests, number):
+    """An answer is at its core, and at those that share it."""
+    request = requests.entry[number]
+    push(cores[request.core].responses, number)
+    request.delivered = gpu.cycle
+    if is_coalesced(gpu.coalescer, request):
+        hand_out(gpu, cores, requests, request)
 
 
 @compiled
