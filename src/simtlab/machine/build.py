@@ -262,7 +262,8 @@ def _configure_slice(record: Any, number: int, config: MachineConfig) -> None:
 def _dram_settings(config: MachineConfig) -> dict[str, Any]:
     section = config.dram
     names = ("banks", "bank_groups", "t_ccd", "t_ccdl", "t_rrd", "t_rcd", "t_ras", "t_rp", "t_rc", "t_cl", "t_wl", "t_cdlr",
-             "t_wr", "t_rtpl", "t_rtw", "t_refi", "t_rfc", "refresh_banks", "scheduler", "queue_entries", "age_limit_cycles")  # fmt: skip
+             "t_wr", "t_rtpl", "t_rtw", "t_refi", "t_rfc", "refresh_banks", "scheduler", "queue_entries",
+             "age_limit_cycles")  # fmt: skip
     settings = {name: getattr(section, name) for name in names}
     settings["return_entries"] = section.return_queue_entries
     settings["burst_cycles"], settings["access_bytes"] = section.burst_cycles, section.burst_bytes

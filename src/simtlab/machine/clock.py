@@ -7,7 +7,7 @@ from simtlab.execute.state import Outcome
 from simtlab.machine.bit_set import WORD_BITS, is_empty, remove, those_due
 from simtlab.machine.core import core as simt_core
 from simtlab.machine.dispatch import dispatch
-from simtlab.machine.fifo import NOTHING, front, is_full, pop, push
+from simtlab.machine.fifo import NOTHING, front, pop, push
 from simtlab.machine.intervals import next_end, note
 from simtlab.machine.memory import dram, l2_slice
 from simtlab.machine.memory.l1 import write_back_all
