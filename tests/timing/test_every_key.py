@@ -102,6 +102,14 @@ OTHER = {
     "l1c.second_hit_latency_cycles": to(50, CODE | {"l1c.second_bytes": 4096}),
     "network.coalescing_cores": to(2), "l2.fetch_bytes": to(64, SECTORED), "l2.write_line_cycles": to(8),
     "l2.atomic_cycles": to(50), "l2.atomics_per_100_cycles": to(10),
+    "network.coalesces_data": to(False, {"network.coalescing_cores": 2}), "network.packet_sectors": to(4, SECTORED),
+    "l2.sectors_per_cycle": to(2, SECTORED), "l2.coalesced_reads": to(4, {"l2.coalescing_cycles": 64}),
+    "l2.coalescing_cycles": to(64, {"l2.coalesced_reads": 4}),
+    "l2.coalescing_entries": to(0, {"l2.coalesced_reads": 4, "l2.coalescing_cycles": 64}),
+    "l2.parts": to(2, {"l2.crossing_cycles": 50}), "l2.crossing_cycles": to(50, {"l2.parts": 2}),
+    "l1d.store_combining_cycles": to(1024, {"l1d.write_global": "write-through", "l1d.write_local": "write-through"}),
+    "dram.t_refi": to(500, {"dram.t_rfc": 60}), "dram.t_rfc": to(60, {"dram.t_refi": 500}),
+    "dram.refresh_banks": to(4, {"dram.t_refi": 500, "dram.t_rfc": 60}),
 }  # fmt: skip
 # Keys for what the mixed kernel does not do: another value, for the kernel below.
 BY_LANES = {

@@ -11,7 +11,7 @@ from simtlab.machine.config.memory import Cache, SectoredCache
 from simtlab.machine.core import inflight, loads
 from simtlab.machine.core.kinds import Unit, WarProtection
 from simtlab.machine.core.state import core_t
-from simtlab.machine.limits import MAX_MSHRS
+from simtlab.machine.limits import MAX_MSHRS, MAX_SLICE_QUEUE
 from simtlab.machine.memory import address_map, cache, dram, mshr
 from simtlab.machine.memory.l1 import WritePolicy
 from simtlab.machine.network import network as net
@@ -60,6 +60,7 @@ def build(config: MachineConfig) -> Records:
         dram.configure(channel, _dram_settings(config))
         channel.slices = config.l2.slices // config.dram.channels
         channel.first_slice = number * channel.slices
+        channel.next_refresh = config.dram.t_refi * (number + 1) // config.dram.channels
     networks = new_records(2, net.network_t)
     for direction in (TO_MEMORY, TO_CORES):
         net.configure(networks[direction], config.network.kind, _network_settings(config, direction))
@@ -133,6 +134,12 @@ def _configure_gpu(gpu: Any, config: MachineConfig) -> None:
     gpu.constant_line_bytes = config.l1c.line_bytes
     gpu.shared_banks, gpu.bank_bytes = config.shared_memory.banks, config.shared_memory.bank_bytes
     gpu.coalescer.cores, gpu.coalescer.address[:] = config.network.coalescing_cores, -1
+    gpu.coalescer.data, gpu.packet_sectors = config.network.coalesces_data, config.network.packet_sectors
+    gpu.packet_shift = config.l1d.line_bytes.bit_length() - 1
+    gpu.l2_parts, gpu.crossing_cycles = config.l2.parts, config.l2.crossing_cycles
+    gpu.l2_sectors, gpu.combining_cycles = config.l2.sectors_per_cycle, config.l1d.store_combining_cycles
+    gpu.coalesced_reads, gpu.coalescing_cycles = config.l2.coalesced_reads, config.l2.coalescing_cycles
+    gpu.coalescing_entries = config.l2.coalescing_entries
     gpu.l2_fetch_bytes, gpu.write_line_cycles = config.l2.fetch_bytes, config.l2.write_line_cycles
     gpu.finish_cycles = config.core.finish_cycles
     gpu.atomics_by_lane = config.l1d.atomics_by_lane
@@ -266,7 +273,8 @@ def _configure_slice(record: Any, config: MachineConfig) -> None:
     record.last_written = -1
     record.filling, record.atomic_hundredths = -1, 10000 // config.l2.atomics_per_100_cycles
     # A pipe of n stages holds n requests besides those that wait in the queue at its end.
-    record.input.limit = config.l2.input_queue_entries + config.l2.latency_cycles
+    pipe = (config.l2.latency_cycles + config.l2.crossing_cycles) * config.l2.sectors_per_cycle
+    record.input.limit = record.crossing.limit = min(config.l2.input_queue_entries + pipe, 2 * MAX_SLICE_QUEUE)
     record.output.limit = config.l2.output_queue_entries + config.l2.hit_latency_cycles + config.l2.atomic_cycles
     record.to_dram.limit = max(2, config.l2.dram_queue_entries) + config.dram.latency_cycles
     record.fills.limit = 2 * MAX_MSHRS
@@ -281,7 +289,8 @@ def _configure_slice(record: Any, config: MachineConfig) -> None:
 def _dram_settings(config: MachineConfig) -> dict[str, Any]:
     section = config.dram
     names = ("banks", "bank_groups", "t_ccd", "t_ccdl", "t_rrd", "t_rcd", "t_ras", "t_rp", "t_rc", "t_cl", "t_wl", "t_cdlr",
-             "t_wr", "t_rtpl", "t_rtw", "scheduler", "queue_entries", "age_limit_cycles")  # fmt: skip
+             "t_wr", "t_rtpl", "t_rtw", "t_refi", "t_rfc", "refresh_banks", "scheduler", "queue_entries",
+             "age_limit_cycles")  # fmt: skip
     settings = {name: getattr(section, name) for name in names}
     settings["return_entries"] = section.return_queue_entries
     settings["burst_cycles"], settings["access_bytes"] = section.burst_cycles, section.burst_bytes

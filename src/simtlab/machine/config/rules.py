@@ -206,6 +206,11 @@ def _dram_rules(config: "MachineConfig") -> Broken:
         least = f"dram.t_cl + dram.burst_length / dram.data_rate - dram.t_wl ({soonest})"
         allowed = f"a write's data must follow a read's on the bus: at least {least}"
         yield "dram.t_rtw", dram.t_rtw, allowed
+    together = dram.refresh_banks or dram.banks
+    if dram.banks % together:
+        yield "dram.refresh_banks", dram.refresh_banks, f"it must divide dram.banks ({dram.banks})"
+    elif dram.t_refi and dram.t_rfc * (dram.banks // together) >= dram.t_refi * min(2, dram.banks // together):
+        yield "dram.t_rfc", dram.t_rfc, f"refreshes must leave time for accesses in dram.t_refi ({dram.t_refi})"
     if dram.bank_groups > 1 and dram.t_ccdl < dram.t_ccd:
         allowed = f"with dram.bank_groups ({dram.bank_groups}) it must be at least dram.t_ccd ({dram.t_ccd})"
         yield "dram.t_ccdl", dram.t_ccdl, allowed
