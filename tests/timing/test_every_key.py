@@ -43,6 +43,7 @@ def to(value: Any, beside: dict[str, Any] | None = None, together: dict[str, Any
 # Each key: another value than the one it has.
 OTHER = {
     "clocks.core_mhz": to(700.0), "clocks.network_mhz": to(350.0), "clocks.l2_mhz": to(350.0), "clocks.dram_mhz": to(462.0),
+    "clocks.step_percent": to(30, clocks="fixed,core=2,period=16"),
     "core.cores": to(1), "core.cores_per_cluster": to(2), "core.max_warps": to(8, together={"core.max_threads": 256}),
     "core.max_threads": to(128), "core.max_ctas": to(2), "core.registers": to(8192), "core.register_allocation_unit": to(8192),
     "core.simd_width": to(16), "core.detail": to(2), "core.sub_cores": to(2, SUB_CORES), "core.isa": to("sm_90"),
