@@ -5,16 +5,20 @@ import numpy as np
 from simtlab.compiled import compiled, count_trailing_zeros, load_i64
 from simtlab.machine.core.inflight import count_bits
 from simtlab.machine.core.kinds import Unit
+from simtlab.machine.core.state import MAX_ACCESSES
 from simtlab.machine.facts import N_COMPARED, NO_LOOP, NOT_READ, facts_at
 from simtlab.machine.fifo import item_at
+from simtlab.machine.limits import MAX_WARPS
 from simtlab.machine.memory.cache import NO_WAY, probe
 from simtlab.machine.memory.l1 import sector_bit
+from simtlab.machine.memory.mshr import NO_ENTRY, find
 
 LDST = int(Unit.LDST)
 MIX = np.uint64(0x9E3779B97F4A7C15)
 
 __all__ = [
-    "NO_LOOP", "active_lanes", "compared", "fact_of", "is_in_l1", "is_in_loop", "memory_warps", "next_pc", "waiting",
+    "NO_LOOP", "access_number", "active_lanes", "compared", "fact_of", "is_in_l1", "is_in_loop", "line_in_l1", "memory_warps",
+    "next_pc", "waiting", "was_merged",
 ]  # fmt: skip
 
 
@@ -63,6 +67,26 @@ def is_in_l1(core, op):
     address = core.ops[op].lines[core.ops[op].served]
     way = probe(core.l1d, address)
     return way != NO_WAY and core.l1d.line[way].sectors & sector_bit(core.l1d, address) != 0
+
+
+@compiled
+def access_number(core, op):
+    """A number of the next access of a load that no other access of the core has: it stays while the access is tried again."""
+    load = core.ops[op]
+    return (load.issued * MAX_WARPS + load.slot) * MAX_ACCESSES + load.served
+
+
+@compiled
+def line_in_l1(core, op):
+    """The line of the L1, of core.l1d.line, that holds or will hold what the next access of a load wants, or NO_WAY."""
+    return probe(core.l1d, core.ops[op].lines[core.ops[op].served])
+
+
+@compiled
+def was_merged(core, op):
+    """In `on_l1_miss`: whether what the access wants was in flight already, for another load."""
+    entry = find(core.mshr, core.ops[op].lines[core.ops[op].served])
+    return entry != NO_ENTRY and core.mshr.entry[entry].waiting > 1
 
 
 @compiled
