@@ -1,0 +1,11 @@
+"""Accesses of loads, for mechanisms that count them: one that is rejected is tried again, and is still the same."""
+
+from simtlab.compiled import compiled
+from simtlab.machine.core.state import MAX_ACCESSES
+from simtlab.machine.limits import MAX_WARPS
+
+
+@compiled
+def access_number(load):
+    """A number that the next access of a load of core.ops has, and no other access of the core."""
+    return (load.issued * MAX_WARPS + load.slot) * MAX_ACCESSES + load.served + 1
