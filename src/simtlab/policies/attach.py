@@ -35,7 +35,7 @@ def attach(policy: Policy, number: int, records: Records, trouble: np.ndarray) -
         give_states(policy, addresses, records)
     if "cta_throttle" in policy.filled:
         records.cores["sample_period"] = policy.parameters.get("period", USUAL_PERIOD)
-    if "ldst_queue" in policy.filled and "queue_entries" in policy.parameters:
+    if "ldst_queue" in policy.filled and policy.parameters.get("queue_entries", 0) > 0:
         records.cores["ldst_queue"]["limit"] = policy.parameters["queue_entries"]
     if "preemption" in policy.filled:
         records.cores["cta_slots"] = np.minimum(2 * records.cores["cta_slots"], MAX_CTAS)  # those that are switched out keep theirs

@@ -102,6 +102,7 @@ def schedule(gpu, core, scheduler):
     if is_heard(gpu, ALLOW):
         core.scheduler, wanted = scheduler, ready
         ready = narrow(gpu, core, ready)
+        core.held = np.uint64(core.held & ~mine | wanted & ~ready)
         if ready == 0:
             return HELD_BACK, lowest_bit(wanted)
     own = core.own_warp_scheduler[scheduler]

@@ -243,6 +243,7 @@ core_t = record_t(
         ("refused", "u8"),  # a fetch found no MSHR, no line or no room towards memory, and nothing of that has changed since
         ("frozen", "u8"),  # of CTAs that are being stopped (preemption.py)
         ("paused", "u8"),  # of CTAs beyond the throttle's number: they issue where no other can
+        ("held", "u8"),  # not allowed to issue by a mechanism, when it was last asked
         ("busy_warp", "u8"),  # WAR protection or the one-loop core holds the warp back
         ("unit_of_head", "u8", (N_UNITS,)),
         ("mine", "u8", (MAX_SCHEDULERS,)),  # the warps of each scheduler,

@@ -15,7 +15,8 @@ limits = {"active_warps": (1, 64)}
 
 @hook
 def pick(core, own, ready, cycle):
-    own.active = np.uint64(own.active & core.occupied & ~(core.long | core.barrier | core.membar | core.draining | core.paused))
+    waiting = core.long | core.barrier | core.membar | core.draining | core.paused | core.held
+    own.active = np.uint64(own.active & core.occupied & ~waiting)
     groups = max(1, core.warp_slots // (core.schedulers * own.active_warps))
     first = own.group
     for turn in range(groups):

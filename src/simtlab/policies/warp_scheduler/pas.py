@@ -58,7 +58,7 @@ def on_data(core, own, warp, cycle):
 @compiled
 def able(core, own):
     """The scheduler's warps that neither wait for long nor have ended nor belong to a paused CTA."""
-    waiting = core.long | core.barrier | core.membar | core.draining | core.paused
+    waiting = core.long | core.barrier | core.membar | core.draining | core.paused | core.held
     return np.uint64(core.occupied & core.mine[own.scheduler] & ~waiting)
 
 

@@ -16,7 +16,8 @@ patient = True  # what it holds back it holds back until the core changes
 
 @hook
 def pick(core, own, ready, cycle):
-    own.active = np.uint64(own.active & core.occupied & ~(core.long | core.barrier | core.membar | core.draining | core.paused))
+    waiting = core.long | core.barrier | core.membar | core.draining | core.paused | core.held
+    own.active = np.uint64(own.active & core.occupied & ~waiting)
     pending = np.uint64(ready & ~own.active)
     while pending != 0 and count_bits(own.active) < own.active_warps:
         own.next = next_after(pending, own.next)
