@@ -1,0 +1,28 @@
+"""ICOUNT (Tullsen et al., ISCA 1996; for warps Lakshminarayana and Kim 2010; BOOK 5.1.2): the ready warp with the fewest instructions
+in the pipeline, issued and not finished; of equal ones the oldest.
+
+It favours the warps that get on fastest: one that waits for memory keeps its instructions in the pipeline.
+"""
+
+import numpy as np
+
+from simtlab.compiled import compiled
+from simtlab.policies.hook import bit_of, hook, lowest_bit
+
+
+@compiled
+def in_pipeline(core, w):
+    """How many instructions of a warp are in flight, and below that its age."""
+    return (core.slots[w].in_flight << 32) + core.slots[w].age
+
+
+@hook
+def pick(core, own, ready, cycle):
+    best = lowest_bit(ready)
+    rest = np.uint64(ready & ~bit_of(best))
+    while rest != 0:
+        w = lowest_bit(rest)
+        rest = np.uint64(rest & ~bit_of(w))
+        if in_pipeline(core, w) < in_pipeline(core, best):
+            best = w
+    return best
