@@ -188,6 +188,7 @@ def _empty(cores: Any, config: MachineConfig, l1_bytes: int, shared_bytes: int) 
     cores["free_ctas"] = (np.uint64(1) << slots.astype(np.uint64)) - np.uint64(1)
     cores["cta_limit"], cores["resident"] = config.core.max_ctas, 0
     cores["frozen"], cores["stopping"], cores["parked"], cores["broken"], cores["reserved"], cores["how"] = 0, 0, 0, 0, 0, 0
+    cores["drains"] = 0
     cores["stop_event"] = FAR_FUTURE
     bytes_a_cycle = config.peak_dram_bandwidth / (config.clocks.core_mhz * 1e6 * config.core.cores)
     cores["context_hundredths"] = max(int(100 * bytes_a_cycle), 1)

@@ -190,7 +190,7 @@ def move_out(gpu, core, c, k):
         tell(gpu, core, ON_CTA_END, c)
     kernel = gpu.kernel[k]
     core.free_ctas = np.uint64(core.free_ctas | bit_of(c))
-    core.stopping = np.uint64(core.stopping & ~bit_of(c))
+    core.stopping, core.drains = np.uint64(core.stopping & ~bit_of(c)), 0
     take_resources(core, kernel, -1)
     kernel.finished_ctas += 1
     gpu.dispatching = 1

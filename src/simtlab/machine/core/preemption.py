@@ -85,15 +85,16 @@ def switch_cycles(core, cta):
 def preempt(gpu, core, k):
     """A kernel's CTA finds no room: the policy may stop one of lower priority, one at a time."""
     priority = gpu.kernel[k].priority
-    if core.stopping != 0 or core.resident == 0 or core.reserved > priority or lower_ones(gpu, core, priority) == 0:
+    could = lower_ones(gpu, core, priority)
+    if core.stopping != 0 or core.drains or core.reserved > priority or could == 0:
         return
-    own = core.own_preemption
-    answer = call_hook(gpu.hooks.preemption_choose, core.address, own, lower_ones(gpu, core, priority), gpu.cycle)
+    answer = call_hook(gpu.hooks.preemption_choose, core.address, core.own_preemption, could, gpu.cycle)
     if answer == NOTHING:
         return
     c, how = answer // 8, answer % 8
     core.reserved = priority
     if how == DRAIN:
+        core.drains = 1
         return
     core.how[c] = how
     core.stopping = np.uint64(core.stopping | bit_of(c))

@@ -378,6 +378,7 @@ core_t = record_t(
         ("parked", "u8"),
         ("broken", "u8"),  # … whose CTA cannot begin anew any more
         ("reserved", "i8"),  # the priority that room which comes free is kept for
+        ("drains", "i8"),  # … by a CTA that runs to its end
         ("stop_event", "i8"),  # when to look again at those that are being stopped
         ("how", "i8", (MAX_CTAS,)),  # a How, and until when
         ("how_until", "i8", (MAX_CTAS,)),
