@@ -269,7 +269,7 @@ def _configure_slice(record: Any, config: MachineConfig) -> None:
     record.input.limit = config.l2.input_queue_entries + config.l2.latency_cycles
     record.output.limit = config.l2.output_queue_entries + config.l2.hit_latency_cycles + config.l2.atomic_cycles
     record.to_dram.limit = max(2, config.l2.dram_queue_entries) + config.dram.latency_cycles
-    record.fills.limit = MAX_MSHRS
+    record.fills.limit = 2 * MAX_MSHRS
     _configure_cache(record.cache, config.l2)
     record.cache.hit_latency = config.l2.hit_latency_cycles
     record.cache.slices = config.l2.slices

@@ -173,7 +173,7 @@ slice_t = record_t(
         ("input", fifo_t(2 * MAX_SLICE_QUEUE)),  # a queue and the pipe in front of it
         ("output", fifo_t(2 * MAX_SLICE_QUEUE)),
         ("to_dram", fifo_t(2 * MAX_SLICE_QUEUE)),
-        ("fills", fifo_t(MAX_MSHRS)),
+        ("fills", fifo_t(2 * MAX_MSHRS)),  # of misses, and as many reads that leave no line
         ("cache", cache_t(MAX_L2_LINES)),
         ("mshr", mshr_t),
         ("accesses", "i8"),
