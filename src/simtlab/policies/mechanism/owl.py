@@ -1,13 +1,13 @@
-"""OWL (Jog et al., ASPLOS 2013; BOOK 5.1.2): CTA-aware two-level scheduling, cache locality, parallel banks, opportunistic prefetching.
+"""OWL (Jog et al., ASPLOS 2013; BOOK 5.1.2): CTA-aware two-level scheduling for cache locality and parallel banks, and prefetching.
 
-The CTAs of a core form groups, in the order in which they came, of as many as have at least `warps` warps. One group goes first while
-any of its warps can run, then the next: groups reach their loads at different times. With `locality` the first group is always the
-same, and goes first again as soon as its data are there, until its CTAs are done: fewer CTAs share the L1. Cores side by side have
-CTAs side by side, which use the same rows of DRAM; with `banks` each core's first group is another, so that they use different banks.
-With `prefetch` a miss also fetches so many lines after it, for CTAs that come to them later.
+The CTAs of a core form groups, in the order in which they came, of as many as have at least `warps` warps. One group goes first
+while any of its warps can run, then the next: groups reach their loads at different times. With `locality` the first group is
+always the same, and goes first again as soon as its data are there, until its CTAs are done: fewer CTAs share the L1. Cores side
+by side have CTAs side by side, which use the same rows of DRAM; with `banks` each core's first group is another, so that they use
+different banks. With `prefetch` a miss also fetches so many lines after it, for CTAs that come to them later.
 
-Choices: issue slots that the first group leaves empty go to the next one that is ready; with `banks` core c begins with the group
-c modulo the groups that fit. The paper's prefetcher sits at the memory and fills the L2 from a row that is open; policies cannot
+Choices: issue slots that the group leaves empty go to the next one that is ready; with `banks` core c begins with the group c
+modulo the groups that fit. The paper's prefetcher sits at the memory and fills the L2 from a row that is open; policies cannot
 prefetch there, so that ours fills the L1 on the way, and is off unless asked for.
 """
 
@@ -64,13 +64,12 @@ def earliest(core, own, warps, first):
 
 @hook
 def allow(core, own, ready, cycle):
-    first = 0
     if own.locality == 0:
         can_run = np.uint64(core.occupied & ~(core.long | core.barrier | core.membar | core.draining | core.paused))
-        first = earliest(core, own, np.uint64(can_run | ready), own.current) % LATER
-        own.switches += first != own.current
-        own.current = first
-    turn, chosen, rest = earliest(core, own, ready, first) % LATER, np.uint64(0), ready
+        current = earliest(core, own, np.uint64(can_run | ready), own.current) % LATER
+        own.switches += current != own.current
+        own.current = current
+    turn, chosen, rest = earliest(core, own, ready, own.current) % LATER, np.uint64(0), ready
     while rest != 0:
         w = lowest_bit(rest)
         rest = np.uint64(rest & ~bit_of(w))

@@ -1,14 +1,14 @@
 """Prefetch-aware warp groups (Jog et al., ISCA 2013; BOOK 5.1.2): two-level scheduling in groups of warps that are not neighbours.
 
-Neighbouring warps want neighbouring lines. Where they are in one group, as with two-level scheduling, a simple prefetcher is too late:
-the warp that wants the line comes right after the one that foresaw it. Here group g has the warps g, g + `groups`, … of a core; the
-current group goes first until all its warps wait for memory or at a barrier, then the next. What a group prefetches around its lines
-is for groups to come, and its own misses are spread over more banks of DRAM. The prefetcher: as soon as `misses` of the four lines of
-a block have missed, it fetches the others.
+Neighbouring warps want neighbouring lines. Where they are in one group, as with two-level scheduling, a simple prefetcher is too
+late: the warp that wants the line comes right after the one that foresaw it. Here group g has the warps g, g + `groups`, … of a
+core; the current group goes first until all its warps wait for memory or at a barrier, then the next. What a group prefetches
+around its lines is for groups to come, and its own misses are spread over more banks of DRAM. The prefetcher: as soon as `misses`
+of the four lines of a block have missed, it fetches the others.
 
-Parts: `spread` = 0 has neighbouring warps in a group, `prefetch` = 0 no prefetcher. Choices: issue slots that the current group leaves
-empty go to the next one that is ready; a core's schedulers share the current group, so that an odd number of `groups` serves two of
-them best; blocks are kept in a direct-mapped table. Where all data come at the bandwidth of DRAM it gains nothing.
+Parts: `spread` = 0 has neighbouring warps in a group, `prefetch` = 0 no prefetcher. Choices: issue slots that the current group
+leaves empty go to the next one that is ready; a core's schedulers share the current group, so that an odd number of `groups`
+serves two of them best; blocks are kept in a direct-mapped table.
 """
 
 import numpy as np

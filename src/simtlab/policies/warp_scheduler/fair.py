@@ -1,4 +1,4 @@
-"""Fair (Lakshminarayana and Kim 2010; BOOK 5.1.2): the ready warp that has issued the fewest instructions, of equal ones the oldest.
+"""Fair (Lakshminarayana and Kim 2010; BOOK 5.1.2): the ready warp that has issued fewest instructions, of equal ones the oldest.
 
 Warps that do the same work then reach the same load together: their requests for a line merge, and rows of DRAM are opened once.
 """

@@ -1,6 +1,6 @@
-"""ICOUNT (Tullsen et al., ISCA 1996; for warps Lakshminarayana and Kim 2010; BOOK 5.1.2): the ready warp with the fewest instructions
-in the pipeline, issued and not finished; of equal ones the oldest.
+"""ICOUNT (Lakshminarayana and Kim 2010, after Tullsen et al., ISCA 1996; BOOK 5.1.2): the ready warp with least in the pipeline.
 
+Counted are its instructions that are issued and not finished; of equal ones the oldest warp goes first.
 It favours the warps that get on fastest: one that waits for memory keeps its instructions in the pipeline.
 """
 

@@ -1,8 +1,9 @@
 """ATM, transfers between bank accounts: every thread locks the two accounts of its transfer and moves the amount.
 
-Suite: spin locks, one of the programs of ElTantawy and Aamodt (HPCA 2018); BOOK 5.1.4. Irregular.
+Suite: spin locks, a program like one of ElTantawy and Aamodt's (HPCA 2018); BOOK 5.1.4. Irregular.
 A transfer takes two locks, the lower account's first; if the second is taken, it gives the first one back and tries again. Balances
-lie anywhere, two accounts a lane. The fewer accounts, the more of the time is spent spinning.
+lie anywhere, two accounts a lane. The fewer accounts, the more of the time is spent spinning. All sizes are
+ours. In a timed run of `small` on 15 cores most instructions are of tries that fail, which a functional run has few of.
 """
 
 from typing import Any

@@ -1,9 +1,10 @@
 """CQ, concurrent queues: half of the warps put items into rings, the other half take them out.
 
-Suite: spin locks; the queue that BOOK 5.1.4's spinning threads wait at, with tickets instead of a lock. Irregular.
-A thread takes a ticket, which names a place of the ring and its turn there, and spins on a load until the turn has come: to put, until
-the item a round before was taken; to take, until there is one. Nobody holds a lock; a warp that waits needs another warp to get on.
-A CTA puts as many items as it takes, so that a machine that holds only some of the CTAs does not wait for the others.
+Suite: spin locks, for scheduling as in BOOK 5.1.4; here with tickets instead of a lock. Irregular.
+A thread takes a ticket, which names a place of the ring and its turn there, and spins on a load until the turn has come: to put,
+until the item a round before was taken; to take, until there is one. Nobody holds a lock; a warp that waits needs another warp to
+get on. A CTA puts as many items as it takes, so that a machine that holds only some of the CTAs does not wait for the others.
+All sizes are ours.
 """
 
 from typing import Any
@@ -18,7 +19,7 @@ CATEGORY = "irregular"
 ALIASES = ("queue",)
 SIZES = {
     "tiny": {"ctas": 4, "queues": 2, "capacity": 64, "per_thread": 2},
-    "small": {"ctas": 360, "queues": 30, "capacity": 512, "per_thread": 4},
+    "small": {"ctas": 360, "queues": 30, "capacity": 512, "per_thread": 8},
     "paper": {"ctas": 480, "queues": 30, "capacity": 512, "per_thread": 16},
 }
 THREADS = 256

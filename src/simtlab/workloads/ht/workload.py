@@ -1,9 +1,10 @@
 """HT, a chained hash table: every thread inserts its items under the lock of their bucket.
 
-Suite: spin locks, one of the programs of ElTantawy and Aamodt (HPCA 2018); BOOK 5.1.4. Irregular.
-Threads spin on a compare-and-swap of their bucket's lock. Lanes of a warp that meet in a bucket go one after the other, those of other
-warps spin meanwhile, and every try is an atomic at the L2. The fewer buckets, the more of the time is spent spinning. The order of a
-chain depends on who came first, what is in it does not.
+Suite: spin locks, a program like one of ElTantawy and Aamodt's (HPCA 2018); BOOK 5.1.4. Irregular.
+Threads spin on a compare-and-swap of their bucket's lock. Lanes of a warp that meet in a bucket go one after the other, those of
+other warps spin meanwhile, and every try is an atomic at the L2. The fewer buckets, the more of the time is spent spinning. The
+order of a chain depends on who came first, what is in it does not. All sizes are ours. In a timed run of `small` on 15 cores nine
+of ten instructions are of tries that fail, which a functional run has few of.
 """
 
 from typing import Any
