@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import simtlab as sl
-from simtlab.report.locality import LoadLocality, locality, table
+from simtlab.lab.locality import LoadLocality, locality, table
 
 SECTORS = {"core.cores": 1, "l1d.sector_bytes": 32}
 KERNEL = """

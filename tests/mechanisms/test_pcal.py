@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import simtlab as sl
-from tests.mechanisms.walks import ONE_SET, in_turn, rows, walk
+from tests.mechanisms.walks import ONE_SET, in_turn, rows, wait_for_the_youngest, walk
 
 ONE_CORE = {"core.cores": 1}
 COUNTER = "mechanism.pcal"
@@ -68,3 +68,9 @@ def test_as_many_tokens_as_warps_change_nothing():
     before, after = walk(sl.Gpu("gtx480", set=ONE_CORE), 8, 24, 4), walk(pcal("tokens=8"), 8, 24, 4)
     assert after.cycles == before.cycles
     assert after.counters[f"{COUNTER}.bypassed"] == 0
+
+
+def test_a_warp_that_all_others_wait_for_is_not_held_back_for_ever():
+    """Only the oldest warp may issue, and it spins until the youngest has set a flag: in every 32nd interval all may."""
+    gpu = sl.Gpu("gtx480", set=ONE_CORE, mechanism="pcal,warps=1,period=256", stuck_cycles=100_000)
+    assert 31 * 256 < wait_for_the_youngest(gpu).cycles < 33 * 256

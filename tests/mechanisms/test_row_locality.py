@@ -47,6 +47,13 @@ def test_most_of_what_a_reordering_controller_gains_is_gained_by_the_network():
     assert in_order.cycles - held.cycles > 0.7 * (in_order.cycles - reordered.cycles)
 
 
+def test_routers_of_a_mesh_hold_grants_too():
+    mesh = IN_ORDER | {"network.kind": "mesh", "network.mesh_width": 3, "network.mesh_height": 3}
+    before, after = stream(mesh), stream(mesh, network_arbiter="row_locality")
+    assert after.counters["network_arbiter.row-locality.held"] > 100
+    assert after.cycles < 0.7 * before.cycles
+
+
 def test_with_one_core_there_is_nothing_to_hold():
     """A core has one input to the network: there is never another to go before."""
     alone = IN_ORDER | {"core.cores": 1}

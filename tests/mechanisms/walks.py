@@ -81,3 +81,21 @@ def mix(gpu: sl.Gpu, lines: int, rounds: int, warps: int = 1) -> sl.Run:
     run = gpu.compile(MIX)["mix"](warps, 32, [gpu.array(table), gpu.array(stream), sums, lines, rounds])
     np.testing.assert_array_equal(sums.numpy(), stream.sum(axis=1) + 3 * table[np.arange(rounds) // 2 % lines].sum(axis=0))
     return run
+
+
+FLAG = """
+extern "C" __global__ void flag(volatile int *set, int *y) {
+    int warp = threadIdx.x / 32;
+    if (warp + 1 == blockDim.x / 32) *set = 7;
+    else while (*set == 0) {}
+    y[threadIdx.x] = *set;
+}
+"""
+
+
+def wait_for_the_youngest(gpu: sl.Gpu) -> sl.Run:
+    """All warps but the last spin until that one has set a flag."""
+    y = gpu.zeros(256, np.int32)
+    run = gpu.compile(FLAG)["flag"](1, 256, [gpu.zeros(1, np.int32), y])
+    assert (y.numpy() == 7).all()
+    return run

@@ -1,7 +1,7 @@
 """Kinds of locality of global loads (Jia, Shaw, Martonosi, ICS 2012; BOOK 4.4.2), counted load by load; it decides nothing.
 
 Within a warp: lanes of one execution of a load in the same line. Within a block: a line that the same load has touched in another
-warp of the CTA. Across instructions: a line that another load of the CTA has touched. `simtlab.report.locality` makes a table of
+warp of the CTA. Across instructions: a line that another load of the CTA has touched. `simtlab.lab.locality` makes a table of
 it, with the paper's rule for which loads to cache; for that an `l1d.sector_bytes` of 32 tells what they would move around the L1.
 
 Choices: a line is one of the L1; order is that in which loads reach it; a CTA's loads see no other CTA's; a line can count within
@@ -20,7 +20,7 @@ source = "Jia, Shaw, Martonosi, ICS 2012; BOOK 4.4.2"
 bytes_a_core = 0  # an analysis: no hardware
 N_LOADS, PLACES, PROBES, NOBODY = 64, 1 << 16, 16, -1
 ANY_LOAD = N_LOADS
-entry_t = np.dtype([("key", "i8"), ("generation", "i8"), ("first", "i4"), ("several", "i4")])
+entry_t = np.dtype([("key", "i8"), ("generation", "i4"), ("first", "i2"), ("several", "i2")])
 kinds = {
     "executed": ("loads", "Executions by a warp, by the load's number."),
     "lanes": ("lanes", "Lanes that took part."),
@@ -35,7 +35,7 @@ kinds = {
 }
 state = np.dtype([
     *((name, "i8", (N_LOADS,)) for name in kinds),
-    ("left_out", "i8"), ("generation", "i8", (MAX_CTAS,)), ("table", entry_t, (PLACES,)),
+    ("left_out", "i8"), ("generation", "i4", (MAX_CTAS,)), ("table", entry_t, (PLACES,)),
 ])  # fmt: skip
 counters = {**kinds, "left_out": ("lines", "Lines for which there was no place in the table.")}
 
@@ -101,7 +101,7 @@ def find(own, cta, load, line):
     key = (line * (N_LOADS + 1) + load) * MAX_CTAS + cta + 1
     home, free = np.int64(np.uint64(np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(48)), NOBODY
     for k in range(PROBES):
-        place = (home + k) % PLACES
+        place = int(home + k) % PLACES
         entry = own.table[place]
         is_old = entry.key == 0 or entry.generation != own.generation[(entry.key - 1) % MAX_CTAS]
         if entry.key == key and not is_old:

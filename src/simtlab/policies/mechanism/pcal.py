@@ -9,7 +9,8 @@ more, one more where it takes less than half as much again.
 
 Choices: cores take turns with the values of T, so that each has had all after five intervals; W begins at `warps`, where the paper
 asks CCWS; the round trip is our measure of how far shared resources are used; a line in flight is merged with, token or not; a
-warp without a token does not take empty lines either.
+warp without a token does not take empty lines either; in every 32nd interval all warps may issue, so that none that others wait for
+is held back for ever.
 """
 
 import numpy as np
@@ -27,8 +28,9 @@ source = "Li et al., HPCA 2015; BOOK 4.4.7"
 bytes_a_core = 6 + 2 + 5 * 4 + 7  # a bit for each of 48 warps; W and T; adaptive: instructions for five T, trips, cycles, shortest
 scope = "chip"
 N_TRIED = 5  # values of T
+OPEN_EVERY = 32  # intervals
 CONGESTED, FREE = 300, 150  # a mean round trip in percent of the shortest
-core_t = np.dtype([(name, "i8") for name in ("warps", "tokens", "tried", "issued", "trips", "cycles", "last")])
+core_t = np.dtype([(name, "i8") for name in ("warps", "tokens", "tried", "issued", "trips", "cycles", "is_open", "last")])
 state = np.dtype([
     ("warps", "i8"), ("tokens", "i8"), ("adaptive", "i8"), ("period", "i8"),
     ("core", core_t, (MAX_CORES,)), ("issued", "i8", (N_TRIED,)),
@@ -47,8 +49,10 @@ patient = True  # what it holds back it holds back until the core changes, or th
 
 @hook
 def allow(core, own, ready, cycle):
-    could, warps = np.uint64(core.occupied & ~core.barrier), own.core[core.number].warps
-    return ready if warps >= count_bits(could) else among_oldest(core, could, ready, warps)
+    could, mine = np.uint64(core.occupied & ~core.barrier), own.core[core.number]
+    if mine.warps >= count_bits(could) or mine.is_open:
+        return ready
+    return among_oldest(core, could, ready, mine.warps)
 
 
 @hook
@@ -70,6 +74,7 @@ def on_tick(core, own, count, cycle):
     trip = trip_percent(core, core.round_trips - mine.trips, core.round_trip_cycles - mine.cycles)
     issued = core.instructions - mine.issued
     mine.issued, mine.trips, mine.cycles = core.instructions, core.round_trips, core.round_trip_cycles
+    mine.is_open = count % OPEN_EVERY == OPEN_EVERY - 1
     if count == 0:
         mine.warps, mine.tokens = own.warps, own.tokens
     if own.adaptive == 0:

@@ -8,7 +8,8 @@ With both, one warp less may issue, the youngest first; without, one more.
 
 Choices: the distance is fixed, as the paper sweeps it; a use renews it, as where the idea is from (Duong et al., MICRO 2012); a set
 with an unprotected line that is in flight makes a miss wait; the two thresholds, the period and the steps of one warp are ours; the
-paper's predictor of how many warps should run is left out; a warp at a barrier does not count as one that runs.
+paper's predictor of how many warps should run is left out; a warp at a barrier does not count as one that runs; in every
+32nd period all warps may issue, so that none that others wait for is held back for ever.
 """
 
 import numpy as np
@@ -25,10 +26,11 @@ from simtlab.policies.hook import NO_WAY, count_bits, hook, is_empty, may_go
 
 source = "Chen et al., MICRO 2014; BOOK 4.4.6"
 bytes_a_core = 64 + 12  # 4 bits for each of 128 lines; warps that run (1), accesses, bypasses, trips, shortest (2 each), cycles (3)
+OPEN_EVERY = 32  # periods
 NO_LINE, READ = int(Failure.TAG), int(Kind.READ)
 state = np.dtype([
     ("distance", "i8"), ("throttle", "i8"), ("contended", "i8"), ("congested", "i8"), ("period", "i8"),
-    ("left", "i2", (MAX_L1_LINES,)), ("last", "i8"), ("running", "i8"), ("seen", "i8", (4,)),
+    ("left", "i2", (MAX_L1_LINES,)), ("last", "i8"), ("running", "i8"), ("is_open", "i8"), ("seen", "i8", (4,)),
     ("bypassed", "i8"), ("lowered", "i8"), ("raised", "i8"),
 ])  # fmt: skip
 parameters = {"distance": 8, "throttle": 1, "contended": 10, "congested": 300, "period": 2048}
@@ -104,7 +106,7 @@ def on_tick(core, own, count, cycle):
     accesses, bypassed = core.accesses - own.seen[0], own.bypassed - own.seen[1]
     trips, cycles = core.round_trips - own.seen[2], core.round_trip_cycles - own.seen[3]
     own.seen[0], own.seen[1], own.seen[2], own.seen[3] = core.accesses, own.bypassed, core.round_trips, core.round_trip_cycles
-    running = count_bits(core.occupied)
+    running, own.is_open = count_bits(core.occupied), count % OPEN_EVERY == OPEN_EVERY - 1
     if count == 0 or running == 0:
         own.running = MAX_WARPS
         return
@@ -120,6 +122,6 @@ def on_tick(core, own, count, cycle):
 @hook
 def allow(core, own, ready, cycle):
     could = np.uint64(core.occupied & ~core.barrier)
-    if own.running >= count_bits(could):
+    if own.running >= count_bits(could) or own.is_open:
         return ready
     return among_oldest(core, could, ready, own.running)

@@ -58,7 +58,7 @@ class LoadLocality:
 def locality(run: Run) -> list[LoadLocality]:
     """The loads of a run that were executed, in the order of the program."""
     slot = next((slot for slot in MECHANISMS if f"{slot}.jia-taxonomy.left_out" in run.counters), None)
-    if slot is None:
+    if slot is None or run.config is None:
         raise SimtlabError("the kinds of locality were not counted: run with mechanism='jia_taxonomy'")
     config = run.config.l1d
     if config.sector_bytes != SECTOR_BYTES:
@@ -96,4 +96,6 @@ def table(run: Run) -> str:
     texts = (1, len(header) - 1)
     lines = ("  ".join(cell.ljust(width) if k in texts else cell.rjust(width)
                        for k, (cell, width) in enumerate(zip(row, widths, strict=True))) for row in rows)  # fmt: skip
-    return "\n".join(line.rstrip() for line in lines)
+    left_out = sum(run.counters.get(f"{slot}.jia-taxonomy.left_out", 0) for slot in MECHANISMS)
+    note = [f"{left_out} lines found no place in the analysis' table and count as new"] if left_out else []
+    return "\n".join([*(line.rstrip() for line in lines), *note])
