@@ -4,6 +4,7 @@ import numpy as np
 
 from simtlab.compiled import HOOK_C
 from simtlab.machine.core.state import core_t
+from simtlab.machine.facts import NO_LOOP, facts_t
 from simtlab.machine.hooks import trouble_t
 from simtlab.policies.load import load
 
@@ -19,7 +20,10 @@ class Example:
         core, l1d = self.core, self.core.l1d
         core.warp_slots, core.schedulers = warps, 1
         core.occupied = core.mine[0] = (1 << warps) - 1
-        core.slots["age"] = np.arange(len(core.slots))
+        self.facts = np.zeros(1, facts_t)
+        self.facts["row"]["loop"] = NO_LOOP
+        core.slots["age"] = core.slots["warp"] = np.arange(len(core.slots))
+        core.slots["facts"] = self.facts.ctypes.data
         l1d.sets, l1d.ways, l1d.line_bytes, l1d.sector_bytes = 4, 2, 128, 128
         l1d.set_shift, l1d.line_shift, l1d.sector_shift, l1d.tags[:] = 2, 7, 7, -1
         core.mshr.entries, core.inject.limit, core.ldst_queue.limit = 32, 8, 8
@@ -27,6 +31,7 @@ class Example:
     def tell(self, hook: str, argument: int, cycle: int = 0) -> int:
         """Call a hook as the machine does; its answer."""
         core, own = self.cores.ctypes.data, self.states.ctypes.data
-        answer = HOOK_C(self.policy.addresses[hook])(core, own, argument, cycle)
+        unit = core + core_t.fields["l1d"][1] if hook.startswith("l1_replacement") else core
+        answer = HOOK_C(self.policy.addresses[hook])(unit, own, argument, cycle)
         assert self.trouble["kind"][0] == 0
         return answer

@@ -1,4 +1,4 @@
-"""Mascar: the owner warp and the re-execution queue by hand; loads that fill the MSHRs; lines that are there behind a stalled miss."""
+"""Mascar: the owner warp and the re-execution queue by hand; loads that fill the MSHRs; hits behind a stalled miss."""
 
 import numpy as np
 import pytest
