@@ -16,6 +16,19 @@ extern "C" __global__ void rows(const float *a, float *out, int n, int pitch) {
 }
 """
 
+SPIN = """
+extern "C" __global__ void spin(volatile int *flags, int *out) {
+    int warp = threadIdx.x / 32, lane = threadIdx.x % 32, sum = 0;
+    if (warp == blockDim.x / 32 - 1) {
+        #pragma unroll 1
+        for (int k = 0; k < 64; k++) sum += flags[(lane * 8 + k) % 32 * 32 + 1];
+        flags[lane * 32] = 1 + sum;
+    } else {
+        while (flags[lane * 32] == 0);
+    }
+    out[threadIdx.x] = flags[lane * 32];
+}
+"""
 ONE_SET = 1024  # elements, or 32 sets of lines, from one row to the next
 
 
@@ -29,16 +42,16 @@ def rows(threads: int, n: int, pitch: int = 32, **policies) -> sl.Run:
     return run
 
 
-def order_of_service(warps: list[int], reorder: int = 1) -> list[int]:
-    """The places in the queue, in order of arrival, as they are served."""
+def order_of_service(warps: list[int], reorder: int = 1, cycle: int = 100) -> list[int]:
+    """The places in the queue, in order of arrival, as they are served; each was issued a cycle after the last, from 0 on."""
     core, own = new_records(1, core_t)[0], np.zeros(1, mrpb.state).view(np.recarray)[0]
-    own.reorder, left = reorder, list(range(len(warps)))
+    own.reorder, own.patience, left = reorder, 1000, list(range(len(warps)))
     core.ldst_queue.limit, served = 16, []
     for op, warp in enumerate(warps):
-        core.ops[op].slot = warp
+        core.ops[op].slot, core.ops[op].issued = warp, op
     while left:
         core.ldst_queue.items[: len(left)] = left
-        served.append(left.pop(mrpb.ldst_queue_next.function(core, own, len(left), 0)))
+        served.append(left.pop(mrpb.ldst_queue_next.function(core, own, len(left), cycle)))
     return served
 
 
@@ -49,6 +62,19 @@ def test_the_lowest_warps_queue_is_drained_first_and_each_in_order_of_arrival():
 
 def test_without_reordering_they_are_served_as_they_came():
     assert order_of_service([5, 2, 7, 2, 0, 5], reorder=0) == [0, 1, 2, 3, 4, 5]
+
+
+def test_those_that_have_waited_too_long_go_first_in_order_of_issue():
+    """After 1,002 cycles that is so of the two issued first."""
+    assert order_of_service([5, 2, 7, 2, 0, 5], cycle=1002) == [0, 1, 4, 3, 5, 2]
+
+
+def test_warps_that_spin_do_not_keep_the_one_they_wait_for_from_the_l1():
+    """18 warps read 32 lines over and over, which keeps the L1 busy, until the last warp, after 64 loads, writes them."""
+    gpu = sl.Gpu("gtx480", set={"core.cores": 1}, max_cycles=2_000_000, mechanism="mrpb,patience=1000")
+    out = gpu.zeros(608, np.int32)
+    gpu.compile(SPIN)["spin"](1, 608, [gpu.zeros(1024, np.int32), out])
+    assert (out.numpy() == 1).all()
 
 
 def test_reordering_keeps_the_lines_of_the_lowest_warps_in_a_cache_that_all_of_them_thrash():
