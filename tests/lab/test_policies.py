@@ -3,10 +3,10 @@
 import pytest
 
 from simtlab.lab.sources import policy_defaults, policy_file, policy_limits
-from simtlab.machine.hooks import SLOTS
+from simtlab.machine.hooks import MECHANISMS, SLOTS
 from simtlab.policies.load import available, digest_of, load
 
-SHIPPED = [(slot, name) for slot in SLOTS for name in available(slot)]
+SHIPPED = [(slot, name) for slot in (*SLOTS, *MECHANISMS) for name in available(slot)]
 
 
 @pytest.mark.parametrize(("slot", "name"), SHIPPED, ids=lambda part: part)

@@ -35,4 +35,9 @@ def meanings() -> dict[str, tuple[str, str]]:
     stalls = {f"stall_{cause}": ("scheduler cycles", f"Cycles in which {STALLS.get(cause, cause)}.") for cause in causes}
     joules = {f"energy_{part}": ("joules", f"Energy, by component: {part.replace('_', ' ')}.") for part in COMPONENTS}
     named = {counter.name: (counter.unit, counter.meaning) for counter in COUNTERS}
-    return {"cycles": ("core cycles", "From launch to end, all launches together."), **named, **stalls, **joules}
+    time = {
+        "cycles": ("core cycles", "From launch to end, all launches together."),
+        "machine_seconds": ("seconds", "The same as time on the machine, whose clocks a policy may change; of launches side by side "
+                            "in streams the longest."),
+    }  # fmt: skip
+    return {**time, **named, **stalls, **joules}

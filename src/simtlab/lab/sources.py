@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from copy import deepcopy
 from difflib import get_close_matches
 from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
@@ -13,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from simtlab.errors import ConfigError
-from simtlab.policies.choice import FOLDER, available
+from simtlab.policies.choice import available, folder_of
 from simtlab.storage import PACKAGE, digest_of_sources
 
 # Every result depends on these. Policies, workloads and what they alone import count for their own runs only; presets
@@ -80,7 +82,7 @@ def policy_file(slot: str, name: str) -> Path:
         raise ConfigError(
             f"no {slot.replace('_', ' ')} '{name}': {hint}there are {', '.join(known)}; a file's name ends in .py"
         )
-    return FOLDER / slot / f"{name.replace('-', '_')}.py"
+    return folder_of(slot) / f"{name.replace('-', '_')}.py"
 
 
 def policy_defaults(path: Path) -> dict[str, object]:
@@ -103,10 +105,43 @@ def _dict_in(path: Path, name: str, state: tuple[int, ...]) -> dict[str, Any]:
     for node in tree.body:
         if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
             try:
-                return dict(ast.literal_eval(node.value))
+                return dict(_plain(node.value, _constants(tree)))
             except (ValueError, TypeError):
                 raise ConfigError(f"policy {path}:{node.lineno}: {name} must be a dict of plain values") from None
     return {}
+
+
+def _constants(tree: ast.Module) -> dict[str, Any]:
+    """The plain values that a file gives names to, or takes from simtlab's files by name: `MOST_GROUPS, LINES = 16, 4`."""
+    known: dict[str, Any] = {}
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and (file := _file_of(node.module or "")):
+            there = _constants(ast.parse(file.read_bytes()))
+            known |= {alias.asname or alias.name: there[alias.name] for alias in node.names if alias.name in there}
+        elif isinstance(node, ast.Assign):
+            for name, value in _pairs(node.targets[0], node.value):
+                with suppress(ValueError, TypeError):
+                    known[name] = _plain(value, known)
+    return known
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    """Names and what each is assigned."""
+    if isinstance(target, ast.Name):
+        yield target.id, value
+    elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        for one, part in zip(target.elts, value.elts, strict=False):
+            yield from _pairs(one, part)
+
+
+def _plain(node: ast.expr, known: Mapping[str, Any]) -> Any:
+    """A value of constants; a ValueError if it is anything else."""
+
+    class Known(ast.NodeTransformer):
+        def visit_Name(self, name: ast.Name) -> ast.expr:  # noqa: N802 (as the library calls it)
+            return ast.Constant(known[name.id]) if isinstance(known.get(name.id), int | float | str) else name
+
+    return ast.literal_eval(Known().visit(deepcopy(node)))
 
 
 def policy_digest(path: Path) -> str:

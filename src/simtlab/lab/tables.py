@@ -43,13 +43,16 @@ def counted(timing: TimedRun) -> dict[str, int | float]:
     """Everything a launch counted, under one name each."""
     stalls = {f"stall_{cause}": count for cause, count in timing.stalls.items()}
     joules = {f"energy_{part}": value for part, value in timing.energy.items()}
-    return {"cycles": timing.cycles, **timing.counters, **stalls, **joules}
+    return {"cycles": timing.cycles, "machine_seconds": timing.seconds, **timing.counters, **stalls, **joules}
 
 
 def totals(launches: Sequence[Run]) -> dict[str, int | float]:
     """The launches' counters added up."""
     found: dict[str, int | float] = {}
-    together = {id(_timing(launch).counters): _timing(launch) for launch in launches}  # side by side in streams: counted once
+    together: dict[int, TimedRun] = {}  # side by side in streams: counted once, the longest
+    for timing in map(_timing, launches):
+        before = together.setdefault(id(timing.counters), timing)
+        together[id(timing.counters)] = max(before, timing, key=lambda one: one.seconds)
     for timing in together.values():
         for name, value in {**counted(timing), "cycles": timing.elapsed}.items():
             found[name] = found.get(name, 0) + value

@@ -5,7 +5,7 @@ import numpy as np
 from simtlab.policies.hook import clocks, hook
 
 state = np.dtype([("core", "i8"), ("memory", "i8"), ("period", "i8")])
-parameters = {"core": 1, "memory": 1, "period": 1 << 20}
+parameters = {"core": 1, "memory": 1, "period": 1_048_576}
 limits = {"core": (0, 2), "memory": (0, 2), "period": (1, None)}
 
 

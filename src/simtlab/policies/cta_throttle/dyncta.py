@@ -9,6 +9,7 @@ import numpy as np
 from simtlab.machine.core.kinds import Activity
 from simtlab.policies.hook import hook
 
+source = "Kayiran, Jog, Kandemir, Das, PACT 2013; BOOK 5.1.1"
 MEMORY, IDLE = int(Activity.MEMORY), int(Activity.IDLE)
 parameters = {"idle": 16, "memory_low": 128, "memory_high": 384, "start": 0, "period": 2048}  # start: 0 is half of what fits
 limits = {"idle": (0, 1_000_000), "memory_low": (0, 1_000_000), "memory_high": (0, 1_000_000), "start": (0, 32)}

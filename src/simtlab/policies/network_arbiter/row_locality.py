@@ -15,6 +15,7 @@ from simtlab.machine.limits import MAX_PORTS
 from simtlab.machine.network.router import MAX_LINKS
 from simtlab.policies.hook import hook
 
+source = "Yuan, Bakhoda, Aamodt, MICRO 2009; BOOK 4.4.1"
 granted_t = np.dtype([("any", "i8"), ("core", "i8"), ("bank", "i8"), ("row", "i8")])
 state = np.dtype([("by_row", "i8"), ("granted", granted_t, (MAX_LINKS + MAX_PORTS,)), ("held", "i8")])
 parameters = {"by_row": 0}

@@ -12,6 +12,7 @@ from simtlab.machine.limits import MAX_CTAS
 from simtlab.policies.hook import bit_of, hook, prefetch
 from simtlab.policies.tables import NOT_THERE, find, key_of, place_for
 
+source = "Koo et al., IPDPS 2018"
 ENTRIES, MOST_ACCESSES, MOST_MISPREDICTS = 4, 4, 255
 SEGMENT_BYTES = 32  # a coalesced access covers 32, 64 or 128 bytes, in GPGPU-Sim 3.2.2 as in compute capability 1.3
 per_cta_bytes = {"pc": 4, "leading warp": 1, "base addresses": MOST_ACCESSES * 4}  # Table I

@@ -8,6 +8,8 @@ import numpy as np
 from simtlab.compiled import compiled
 from simtlab.policies.hook import bit_of, hook, lowest_bit
 
+source = "Lakshminarayana, Kim 2010; BOOK 5.1.2"
+
 
 @compiled
 def progress(core, w):

@@ -4,6 +4,7 @@ import numpy as np
 
 from simtlab.policies.hook import bit_of, hook, oldest
 
+source = "Rogers, O'Connor, Aamodt, MICRO 2012"
 state = np.dtype([("greedy", "i8")])
 
 

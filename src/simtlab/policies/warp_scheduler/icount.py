@@ -9,6 +9,8 @@ import numpy as np
 from simtlab.compiled import compiled
 from simtlab.policies.hook import bit_of, hook, lowest_bit
 
+source = "Lakshminarayana, Kim 2010, after Tullsen et al., ISCA 1996; BOOK 5.1.2"
+
 
 @compiled
 def in_pipeline(core, w):

@@ -7,6 +7,7 @@ import numpy as np
 
 from simtlab.policies.hook import NO_WARP, bit_of, hook, oldest
 
+source = "Rogers, O'Connor, Aamodt, MICRO 2012; BOOK 5.1.2"
 state = np.dtype([("greedy", "i8"), ("warps", "i8"), ("scheduler", "i8")])
 parameters = {"warps": 8}
 limits = {"warps": (1, 64)}

@@ -8,6 +8,7 @@ import numpy as np
 
 from simtlab.policies.hook import NO_WARP, bit_of, count_bits, hook, next_after
 
+source = "Gebhart et al., ISCA 2011; BOOK 5.1.2"
 state = np.dtype([("active", "u8"), ("last", "i8"), ("next", "i8"), ("active_warps", "i8")])
 parameters = {"active_warps": 8}
 limits = {"active_warps": (1, 64)}
