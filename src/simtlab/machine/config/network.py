@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from simtlab.machine.config.keys import choice, count, text
+from simtlab.machine.config.keys import choice, count, flag, text
 from simtlab.machine.limits import MAX_BUFFER_FLITS, MAX_CHANNEL_CYCLES, MAX_EJECTION_FLITS, MAX_VCS
 
 
@@ -25,6 +25,11 @@ class Network:
     )  # fmt: skip
     mesh_width: int = count("nodes", "columns (kind = mesh)", low=0, high=32, default=0)
     mesh_height: int = count("nodes", "rows (kind = mesh)", low=0, high=32, default=0)
+    slice_placement: str = choice(
+        "L2 slices are spread evenly over all routers, or over every second one as on a checkerboard (kind = mesh)",
+        "even", "checkerboard", default="even",
+    )  # fmt: skip
+    half_routers: bool = flag("routers that a checkerboard has for L2 slices have no turns (kind = mesh)", default=False)
 
 
 @dataclass(frozen=True, kw_only=True)
