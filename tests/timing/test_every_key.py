@@ -79,6 +79,8 @@ OTHER = {
     "network.ejection_flits": to(5), "network.routing_delay_cycles": to(5), "network.channel_latency_cycles": to(5),
     "network.input_speedup": to(1, {"network.virtual_channels": 4}), "network.header_bytes": to(40),
     "network.mesh_width": to(6, MESH), "network.mesh_height": to(5, MESH),
+    "network.half_routers": to(True, MESH | {"network.virtual_channels": 2, "network.slice_placement": "checkerboard"}),
+    "network.slice_placement": to("checkerboard", MESH),
     "l2.bytes": to(8192), "l2.line_bytes": to(64, {"l1d.line_bytes": 64, "l1d.sector_bytes": 64, "l2.sector_bytes": 64}),
     "l2.ways": to(4), "l2.index": to("hashed"), "l2.replacement": to("fifo"), "l2.mshr_entries": to(1), "l2.sector_bytes": to(32),
     "l2.groups": to(2), "l2.mshr_merges": to(1), "l2.hit_latency_cycles": to(20), "l2.slices": to(8, together={"dram.channels": 4}),

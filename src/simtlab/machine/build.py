@@ -15,6 +15,7 @@ from simtlab.machine.limits import MAX_MSHRS, MAX_SLICE_QUEUE
 from simtlab.machine.memory import address_map, cache, dram, mshr
 from simtlab.machine.memory.l1 import WritePolicy
 from simtlab.machine.network import network as net
+from simtlab.machine.network.checkerboard import crosspoints, half_routers
 from simtlab.machine.network.packet import flits_for
 from simtlab.machine.record import new_records
 from simtlab.machine.request import new_requests
@@ -309,14 +310,27 @@ def _network_settings(config: MachineConfig, direction: int) -> dict[str, Any]:
     largest = max(cache.line_bytes for cache in (config.l1d, config.l1i, config.l1c, config.l1t, config.l2))
     return {name: getattr(section, name) for name in names} | {
         "sources": ends["source"], "destinations": ends["destination"], "largest_data_bytes": largest,
-        "width": section.mesh_width, "height": section.mesh_height,
+        "width": section.mesh_width, "height": section.mesh_height, "half_routers": section.half_routers,
         "node_of_source": nodes["source"], "node_of_destination": nodes["destination"],
     }  # fmt: skip
 
 
 def mesh_nodes(config: MachineConfig) -> tuple[list[int], list[int]]:
-    """The routers of a mesh that the clusters and the L2 slices sit at: slices spread evenly, clusters on the others."""
-    nodes = config.network.mesh_width * config.network.mesh_height
-    slices = [nodes * s // config.l2.slices + nodes // (2 * config.l2.slices) for s in range(config.l2.slices)]
-    others = [node for node in range(nodes) if node not in slices]
-    return others[: config.clusters], slices
+    """The routers of a mesh that the clusters and the L2 slices sit at: slices spread evenly, clusters on the others.
+
+    On a checkerboard, slices are spread over every second router: those that are half-routers if the mesh has any.
+    """
+    section, slices = config.network, config.l2.slices
+    nodes = section.mesh_width * section.mesh_height
+    checkered = section.kind == "mesh" and section.slice_placement == "checkerboard"
+    places = half_routers(section.mesh_width, section.mesh_height) if checkered else range(nodes)
+    chosen = [len(places) * s // slices + len(places) // (2 * slices) for s in range(slices)]
+    if checkered:
+        chosen = [places[place] for place in chosen]
+    others = [node for node in range(nodes) if node not in chosen]
+    return others[: config.clusters], chosen
+
+
+def mesh_crosspoints(config: MachineConfig) -> int:
+    """Crosspoints in the switches of both meshes, of requests and of replies: what half-routers save."""
+    return sum(crosspoints(_network_settings(config, direction)) for direction in (TO_MEMORY, TO_CORES))

@@ -27,6 +27,11 @@ class Network:
     packet_sectors: int = count("sectors", "of one line, that a core reads with one packet", high=8, default=1)
     mesh_width: int = count("nodes", "columns (kind = mesh)", low=0, high=32, default=0)
     mesh_height: int = count("nodes", "rows (kind = mesh)", low=0, high=32, default=0)
+    slice_placement: str = choice(
+        "L2 slices are spread evenly over all routers, or over every second one as on a checkerboard (kind = mesh)",
+        "even", "checkerboard", default="even",
+    )  # fmt: skip
+    half_routers: bool = flag("routers that a checkerboard has for L2 slices have no turns (kind = mesh)", default=False)
 
 
 @dataclass(frozen=True, kw_only=True)
