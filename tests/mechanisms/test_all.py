@@ -21,15 +21,26 @@ def plain():
     return launch(sl.Gpu("caps-gtx480", set=SMALL))
 
 
+def beside(name, scheduler):
+    return {} if "warp_scheduler" in load("mechanism", name).filled else {"warp_scheduler": scheduler}
+
+
+def is_as_without(found, plain):
+    return np.array_equal(found[1], plain[1]) and found[2] == plain[2] and found[0].instructions == plain[0].instructions
+
+
 @pytest.mark.parametrize("scheduler", ["two-level", "gto", "lrr"])
 @pytest.mark.parametrize("name", ALL)
 def test_a_mechanism_changes_no_result(name, scheduler, plain):
-    filled = load("mechanism", name).filled
-    policies = {} if "warp_scheduler" in filled else {"warp_scheduler": scheduler}
-    run, y, count = launch(sl.Gpu("caps-gtx480", set=SMALL, mechanism=name, check_policies=True, **policies))
-    assert np.array_equal(y, plain[1])
-    assert count == plain[2]
-    assert run.instructions == plain[0].instructions
+    gpu = sl.Gpu("caps-gtx480", set=SMALL, mechanism=name, **beside(name, scheduler))
+    assert is_as_without(launch(gpu), plain)
+
+
+@pytest.mark.slow  # every hook is compiled once more
+@pytest.mark.parametrize("name", ALL)
+def test_a_mechanism_stays_within_its_tables(name, plain):
+    gpu = sl.Gpu("caps-gtx480", set=SMALL, mechanism=name, check_policies=True, **beside(name, "gto"))
+    assert is_as_without(launch(gpu), plain)
 
 
 @pytest.mark.parametrize("name", ALL)
