@@ -30,6 +30,8 @@ MACHINES = {
     "gto and a prefetcher": {"warp_scheduler": "gto", "prefetcher": "next-line"},
     "mesh, replay, policies": {"set": MESH | {"issue.replay": True, "l1d.reread": True}, "network_arbiter": "oldest-first",
                                "dram_scheduler": "oldest-first", "l1_replacement": "first-in"},
+    "half-routers": {"set": MESH | {"network.mesh_width": 6, "network.virtual_channels": 2, "network.half_routers": True,
+                                    "network.slice_placement": "checkerboard"}},
 }  # fmt: skip
 
 
