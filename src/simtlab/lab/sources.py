@@ -138,7 +138,7 @@ def _plain(node: ast.expr, known: Mapping[str, Any]) -> Any:
     """A value of constants; a ValueError if it is anything else."""
 
     class Known(ast.NodeTransformer):
-        def visit_Name(self, name: ast.Name) -> ast.expr:  # noqa: N802 (as the library calls it)
+        def visit_Name(self, name: ast.Name) -> ast.expr:
             return ast.Constant(known[name.id]) if isinstance(known.get(name.id), int | float | str) else name
 
     return ast.literal_eval(Known().visit(deepcopy(node)))

@@ -22,9 +22,9 @@ The published ideas that come with simtlab, each one file. A mechanism fills sev
 
     gpu = sl.Gpu("gtx480", mechanism="ccws", mechanism_2="mrpb", warp_scheduler="gto")
 
-Two more can stand beside it, `mechanism_2` and `mechanism_3`, as long as no two fill the same slot. [write-a-policy.md](write-a-policy.md)
-says how to write one; `simtlab paper survey-caches` and `simtlab paper survey-scheduling` compare them
-([studies](papers/surveys.md)). A file's docstring says how its mechanism works, and which choices are ours.
+Two more can stand beside it, `mechanism_2` and `mechanism_3`, as long as no two fill the same slot.
+[write-a-policy.md](write-a-policy.md) says how to write one; `simtlab paper survey-caches` and `simtlab paper survey-scheduling`
+compare them ([studies](papers/surveys.md)). A file's docstring says how its mechanism works, and which choices are ours.
 
 Bytes a core are those of the hardware at default parameters, as the file counts them; – where it does not say.
 """
