@@ -365,6 +365,24 @@ def test_an_unknown_key_is_named_with_the_nearest_known(changes, words):
             "network.mesh_width = 5",
             "times network.mesh_height it is 25, but core.cores / core.cores_per_cluster (15) and l2.slices (12) need 27",
         ),
+        (
+            {"network.kind": "mesh", "network.mesh_width": 6, "network.mesh_height": 5, "network.half_routers": True}
+            | {"network.slice_placement": "checkerboard"},
+            "network.virtual_channels = 1",
+            "with network.half_routers XY and YX packets need one each: at least 2",
+        ),
+        (
+            {"network.kind": "mesh", "network.mesh_width": 6, "network.mesh_height": 5, "network.half_routers": True}
+            | {"network.virtual_channels": 2},
+            "network.half_routers = true",
+            'it needs network.slice_placement = "checkerboard": some full routers have no way to each other',
+        ),
+        (
+            {"network.kind": "mesh", "network.mesh_width": 4, "network.mesh_height": 4, "core.cores": 4}
+            | {"network.slice_placement": "checkerboard"},
+            'network.slice_placement = "checkerboard"',
+            "it leaves 8 of 16 routers for l2.slices (12)",
+        ),
         ({"l2.slices": 13}, "l2.slices = 13", "it must be dram.channels * l2.slices_per_channel (6 * 2)"),
         (
             {"address_map.slice_interleave_bytes": 64},

@@ -266,7 +266,7 @@ def test_counters_of_a_hit_a_miss_and_a_conflict():
         "reads": 3, "writes": 0, "read_accesses": 3, "write_accesses": 0, "activates": 2, "precharges": 1,
         "row_hits": 1, "row_misses": 1, "row_conflicts": 1, "turnarounds": 0, "bus_cycles": 6,
         "queued_cycles": 52, "entry_cycles": 12 + 15 + 52, "wait_cycles": 12 + 15 + 52,
-        "latency_cycles": 12 + 15 + 52 + 3 * 14, "refusals": 0,
+        "latency_cycles": 12 + 15 + 52 + 3 * 14, "refreshes": 0, "refusals": 0,
     }  # fmt: skip
 
 

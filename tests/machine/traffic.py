@@ -138,5 +138,6 @@ def assert_each_once_and_in_order(traffic):
 def uncompiled(expression: str) -> str:
     """What an expression over the tests' modules prints when nothing is compiled."""
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-c", f"import tests.machine.test_crossbar, tests.machine.test_mesh\nprint({expression})"]
+    modules = ", ".join(f"tests.machine.test_{name}" for name in ("crossbar", "half_routers", "mesh"))
+    command = [sys.executable, "-c", f"import {modules}\nprint({expression})"]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.strip()

@@ -15,6 +15,18 @@ extern "C" __global__ void walk(const float *in, float *out, int lines) {
         for (int line = 0; line < lines; line++) sum += mine[line * 32];
     out[thread] = sum;
 }
+extern "C" __global__ void tiles(const float *in, float *out) {
+    __shared__ float tile[256];
+    float sum = 0;
+    #pragma unroll 1
+    for (int step = 0; step < 16; step++) {
+        tile[threadIdx.x] = in[(blockIdx.x * 256 + threadIdx.x) * 16 + step];
+        __syncthreads();
+        sum += tile[255 - threadIdx.x];
+        __syncthreads();
+    }
+    out[blockIdx.x * 256 + threadIdx.x] = sum;
+}
 """
 
 
@@ -80,3 +92,19 @@ def test_a_loop_that_fits_is_left_alone():
     without, run = walk(2, warp_scheduler="gto"), walk(2, warp_scheduler="gto", mechanism="ccws")
     assert run.cycles == without.cycles
     assert run.counters["mechanism.ccws.lost"] == run.counters["mechanism.ccws.throttled"] == 0
+
+
+def tiles(**policies):
+    """Six CTAs, each of which would fill the L1, meet at barriers."""
+    gpu = sl.Gpu("caps-gtx480", set={"core.cores": 1}, **policies)
+    data, out = (np.arange(1536 * 16) % 61).astype(np.float32), gpu.zeros(1536)
+    run = gpu.compile(WALK)["tiles"](6, 256, [gpu.array(data), out])
+    assert np.array_equal(out.numpy(), data.reshape(6, 256, 16).sum(2)[:, ::-1].reshape(-1))
+    return run
+
+
+@pytest.mark.parametrize("mechanism", ["ccws", "daws", "mascar"])
+@pytest.mark.parametrize("scheduler", ["gto", "two-level"])
+def test_nobody_waits_long_at_a_barrier_for_warps_that_are_held_back(mechanism, scheduler):
+    run, without = tiles(warp_scheduler=scheduler, mechanism=mechanism), tiles(warp_scheduler=scheduler)
+    assert run.cycles < 1.5 * without.cycles

@@ -38,15 +38,15 @@ def test_clocks_as_usual_change_nothing(kernel):
 
 def test_faster_cores_take_the_same_cycles_and_less_time_where_they_are_the_bound():
     plain, fast = run("fma_loop"), run("fma_loop", clocks="fixed,core=2,period=16")
-    assert fast.cycles == pytest.approx(plain.cycles, rel=0.03)
-    assert fast.timing.seconds == pytest.approx(plain.timing.seconds / 1.2, rel=0.03)
+    assert fast.cycles == pytest.approx(plain.cycles, rel=0.05)
+    assert fast.timing.seconds == pytest.approx(plain.timing.seconds / 1.2, rel=0.05)
     assert fast.energy["sp"] == pytest.approx(plain.energy["sp"] * 1.44, rel=0.01)
     assert fast.energy["dram"] == pytest.approx(plain.energy["dram"], rel=0.05)
 
 
 def test_faster_memory_takes_less_time_where_it_is_the_bound():
     plain, fast = run("copy"), run("copy", clocks="fixed,memory=2,period=16")
-    assert fast.timing.seconds < 0.9 * plain.timing.seconds
+    assert fast.timing.seconds < 0.95 * plain.timing.seconds
     for component in COMPONENTS_OF_MEMORY:
         assert fast.energy[component] == pytest.approx(plain.energy[component] * 1.44, rel=0.05)
 

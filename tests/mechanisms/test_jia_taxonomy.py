@@ -90,3 +90,16 @@ def test_without_sectors_or_counts_there_is_no_rule():
     run = gpu.compile(KERNEL.replace("BODY", "x[t]"))["k"](1, 64, [gpu.zeros(4096), gpu.zeros(64), 2])
     with pytest.raises(sl.SimtlabError, match="mechanism='jia_taxonomy'"):
         locality(run)
+
+
+def test_lines_without_a_place_in_the_table_count_as_fresh_and_are_told():
+    """A CTA of 256 threads reads 160 lines a thread, 40,960 in all; each has two of 65,536 places."""
+    gpu = sl.Gpu("gtx480", set=SECTORS, mechanism="jia_taxonomy")
+    body = "[=] { int sum = 0; for (int k = 0; k < n; k++) sum += x[(k * 256 + t) * 32]; return sum; }()"
+    run = gpu.compile(KERNEL.replace("BODY", body))["k"](
+        1, 256, [gpu.zeros(160 * 256 * 32), gpu.zeros(256), 160]
+    )
+    loads = locality(run)
+    assert sum(load.lines for load in loads) == sum(load.fresh for load in loads) == 160 * 256
+    assert 40_960 - 32_768 <= run.counters["mechanism.jia-taxonomy.left_out"] < 20_000
+    assert table(run).splitlines()[-1].endswith("found no place in the analysis' table and count as new")

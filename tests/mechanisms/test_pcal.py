@@ -74,3 +74,9 @@ def test_a_warp_that_all_others_wait_for_is_not_held_back_for_ever():
     """Only the oldest warp may issue, and it spins until the youngest has set a flag: in every 32nd interval all may."""
     gpu = sl.Gpu("gtx480", set=ONE_CORE, mechanism="pcal,warps=1,period=256", stuck_cycles=100_000)
     assert 31 * 256 < wait_for_the_youngest(gpu).cycles < 33 * 256
+
+
+def test_warps_come_back_where_memory_is_no_longer_congested():
+    """Five cores: those whose warps have nearly all ended leave the memory to the others, which may run one more again."""
+    run = rows(pcal("adaptive=2", {"core.cores": 5}), warps=240, threads=192)
+    assert run.counters[f"{COUNTER}.fewer"] > run.counters[f"{COUNTER}.more"] > 0

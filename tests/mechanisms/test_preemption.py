@@ -93,14 +93,11 @@ def counts(made):
 
 
 def test_chimera_takes_the_cheapest_way_in_time():
-    """With time to wait and CTAs that have ended before, it drains; without, it flushes what has just begun and can be, and switches
-    what cannot."""
+    """With time to wait, and CTAs that have ended before, it drains; where there is none it flushes what has just begun."""
     patient = counts(together(turns=10, delay=12000, mechanism="chimera,latency_cycles=100000")[0])
     assert patient["drained"] > 0 == patient["switched"] + patient["flushed"]
     soon = counts(together(turns=60, delay=400, mechanism="chimera,latency_cycles=500")[0])
     assert soon["flushed"] > 0
-    broken = counts(together("in_place", mechanism="chimera,latency_cycles=0")[0])
-    assert broken["flushed"] == 0 < broken["switched"]
 
 
 def test_without_an_urgent_kernel_it_does_nothing():

@@ -43,6 +43,7 @@ def to(value: Any, beside: dict[str, Any] | None = None, together: dict[str, Any
 # Each key: another value than the one it has.
 OTHER = {
     "clocks.core_mhz": to(700.0), "clocks.network_mhz": to(350.0), "clocks.l2_mhz": to(350.0), "clocks.dram_mhz": to(462.0),
+    "clocks.step_percent": to(30, clocks="fixed,core=2,period=16"),
     "core.cores": to(1), "core.cores_per_cluster": to(2), "core.max_warps": to(8, together={"core.max_threads": 256}),
     "core.max_threads": to(128), "core.max_ctas": to(2), "core.registers": to(8192), "core.register_allocation_unit": to(8192),
     "core.simd_width": to(16), "core.detail": to(2), "core.sub_cores": to(2, SUB_CORES), "core.isa": to("sm_90"),
@@ -78,6 +79,8 @@ OTHER = {
     "network.ejection_flits": to(5), "network.routing_delay_cycles": to(5), "network.channel_latency_cycles": to(5),
     "network.input_speedup": to(1, {"network.virtual_channels": 4}), "network.header_bytes": to(40),
     "network.mesh_width": to(6, MESH), "network.mesh_height": to(5, MESH),
+    "network.half_routers": to(True, MESH | {"network.virtual_channels": 2, "network.slice_placement": "checkerboard"}),
+    "network.slice_placement": to("checkerboard", MESH),
     "l2.bytes": to(8192), "l2.line_bytes": to(64, {"l1d.line_bytes": 64, "l1d.sector_bytes": 64, "l2.sector_bytes": 64}),
     "l2.ways": to(4), "l2.index": to("hashed"), "l2.replacement": to("fifo"), "l2.mshr_entries": to(1), "l2.sector_bytes": to(32),
     "l2.groups": to(2), "l2.mshr_merges": to(1), "l2.hit_latency_cycles": to(20), "l2.slices": to(8, together={"dram.channels": 4}),
@@ -102,6 +105,14 @@ OTHER = {
     "l1c.second_hit_latency_cycles": to(50, CODE | {"l1c.second_bytes": 4096}),
     "network.coalescing_cores": to(2), "l2.fetch_bytes": to(64, SECTORED), "l2.write_line_cycles": to(8),
     "l2.atomic_cycles": to(50), "l2.atomics_per_100_cycles": to(10),
+    "network.coalesces_data": to(False, {"network.coalescing_cores": 2}), "network.packet_sectors": to(4, SECTORED),
+    "l2.sectors_per_cycle": to(2, SECTORED), "l2.coalesced_reads": to(4, {"l2.coalescing_cycles": 64}),
+    "l2.coalescing_cycles": to(64, {"l2.coalesced_reads": 4}),
+    "l2.coalescing_entries": to(0, {"l2.coalesced_reads": 4, "l2.coalescing_cycles": 64}),
+    "l2.parts": to(2, {"l2.crossing_cycles": 50}), "l2.crossing_cycles": to(50, {"l2.parts": 2}),
+    "l1d.store_combining_cycles": to(1024, {"l1d.write_global": "write-through", "l1d.write_local": "write-through"}),
+    "dram.t_refi": to(500, {"dram.t_rfc": 60}), "dram.t_rfc": to(60, {"dram.t_refi": 500}),
+    "dram.refresh_banks": to(4, {"dram.t_refi": 500, "dram.t_rfc": 60}),
 }  # fmt: skip
 # Keys for what the mixed kernel does not do: another value, for the kernel below.
 BY_LANES = {

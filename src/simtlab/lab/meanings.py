@@ -37,7 +37,7 @@ def meanings() -> dict[str, tuple[str, str]]:
     named = {counter.name: (counter.unit, counter.meaning) for counter in COUNTERS}
     time = {
         "cycles": ("core cycles", "From launch to end, all launches together."),
-        "machine_seconds": ("seconds", "The same as time on the machine, whose clocks a policy may change; of launches side "
-                            "by side in streams the longest."),
+        "machine_seconds": ("seconds", "The same as time on the machine, whose clocks a policy may change; of launches side by "
+                            "side in streams the longest."),
     }  # fmt: skip
     return {**time, **named, **stalls, **joules}

@@ -11,10 +11,11 @@ from simtlab.machine.config.memory import Cache, SectoredCache
 from simtlab.machine.core import inflight, loads
 from simtlab.machine.core.kinds import Unit, WarProtection
 from simtlab.machine.core.state import core_t
-from simtlab.machine.limits import MAX_MSHRS
+from simtlab.machine.limits import MAX_MSHRS, MAX_SLICE_QUEUE
 from simtlab.machine.memory import address_map, cache, dram, mshr
 from simtlab.machine.memory.l1 import WritePolicy
 from simtlab.machine.network import network as net
+from simtlab.machine.network.checkerboard import crosspoints, half_routers
 from simtlab.machine.network.packet import flits_for
 from simtlab.machine.record import new_records
 from simtlab.machine.request import new_requests
@@ -60,6 +61,7 @@ def build(config: MachineConfig) -> Records:
         dram.configure(channel, _dram_settings(config))
         channel.slices = config.l2.slices // config.dram.channels
         channel.first_slice = number * channel.slices
+        channel.next_refresh = config.dram.t_refi * (number + 1) // config.dram.channels
     networks = new_records(2, net.network_t)
     for direction in (TO_MEMORY, TO_CORES):
         net.configure(networks[direction], config.network.kind, _network_settings(config, direction))
@@ -133,6 +135,12 @@ def _configure_gpu(gpu: Any, config: MachineConfig) -> None:
     gpu.constant_line_bytes = config.l1c.line_bytes
     gpu.shared_banks, gpu.bank_bytes = config.shared_memory.banks, config.shared_memory.bank_bytes
     gpu.coalescer.cores, gpu.coalescer.address[:] = config.network.coalescing_cores, -1
+    gpu.coalescer.data, gpu.packet_sectors = config.network.coalesces_data, config.network.packet_sectors
+    gpu.packet_shift = config.l1d.line_bytes.bit_length() - 1
+    gpu.l2_parts, gpu.crossing_cycles = config.l2.parts, config.l2.crossing_cycles
+    gpu.l2_sectors, gpu.combining_cycles = config.l2.sectors_per_cycle, config.l1d.store_combining_cycles
+    gpu.coalesced_reads, gpu.coalescing_cycles = config.l2.coalesced_reads, config.l2.coalescing_cycles
+    gpu.coalescing_entries = config.l2.coalescing_entries
     gpu.l2_fetch_bytes, gpu.write_line_cycles = config.l2.fetch_bytes, config.l2.write_line_cycles
     gpu.finish_cycles = config.core.finish_cycles
     gpu.atomics_by_lane = config.l1d.atomics_by_lane
@@ -266,7 +274,8 @@ def _configure_slice(record: Any, config: MachineConfig) -> None:
     record.last_written = -1
     record.filling, record.atomic_hundredths = -1, 10000 // config.l2.atomics_per_100_cycles
     # A pipe of n stages holds n requests besides those that wait in the queue at its end.
-    record.input.limit = config.l2.input_queue_entries + config.l2.latency_cycles
+    pipe = (config.l2.latency_cycles + config.l2.crossing_cycles) * config.l2.sectors_per_cycle
+    record.input.limit = record.crossing.limit = min(config.l2.input_queue_entries + pipe, 2 * MAX_SLICE_QUEUE)
     record.output.limit = config.l2.output_queue_entries + config.l2.hit_latency_cycles + config.l2.atomic_cycles
     record.to_dram.limit = max(2, config.l2.dram_queue_entries) + config.dram.latency_cycles
     record.fills.limit = 2 * MAX_MSHRS
@@ -281,7 +290,8 @@ def _configure_slice(record: Any, config: MachineConfig) -> None:
 def _dram_settings(config: MachineConfig) -> dict[str, Any]:
     section = config.dram
     names = ("banks", "bank_groups", "t_ccd", "t_ccdl", "t_rrd", "t_rcd", "t_ras", "t_rp", "t_rc", "t_cl", "t_wl", "t_cdlr",
-             "t_wr", "t_rtpl", "t_rtw", "scheduler", "queue_entries", "age_limit_cycles")  # fmt: skip
+             "t_wr", "t_rtpl", "t_rtw", "t_refi", "t_rfc", "refresh_banks", "scheduler", "queue_entries",
+             "age_limit_cycles")  # fmt: skip
     settings = {name: getattr(section, name) for name in names}
     settings["return_entries"] = section.return_queue_entries
     settings["burst_cycles"], settings["access_bytes"] = section.burst_cycles, section.burst_bytes
@@ -300,14 +310,27 @@ def _network_settings(config: MachineConfig, direction: int) -> dict[str, Any]:
     largest = max(cache.line_bytes for cache in (config.l1d, config.l1i, config.l1c, config.l1t, config.l2))
     return {name: getattr(section, name) for name in names} | {
         "sources": ends["source"], "destinations": ends["destination"], "largest_data_bytes": largest,
-        "width": section.mesh_width, "height": section.mesh_height,
+        "width": section.mesh_width, "height": section.mesh_height, "half_routers": section.half_routers,
         "node_of_source": nodes["source"], "node_of_destination": nodes["destination"],
     }  # fmt: skip
 
 
 def mesh_nodes(config: MachineConfig) -> tuple[list[int], list[int]]:
-    """The routers of a mesh that the clusters and the L2 slices sit at: slices spread evenly, clusters on the others."""
-    nodes = config.network.mesh_width * config.network.mesh_height
-    slices = [nodes * s // config.l2.slices + nodes // (2 * config.l2.slices) for s in range(config.l2.slices)]
-    others = [node for node in range(nodes) if node not in slices]
-    return others[: config.clusters], slices
+    """The routers of a mesh that the clusters and the L2 slices sit at: slices spread evenly, clusters on the others.
+
+    On a checkerboard, slices are spread over every second router: those that are half-routers if the mesh has any.
+    """
+    section, slices = config.network, config.l2.slices
+    nodes = section.mesh_width * section.mesh_height
+    checkered = section.kind == "mesh" and section.slice_placement == "checkerboard"
+    places = half_routers(section.mesh_width, section.mesh_height) if checkered else range(nodes)
+    chosen = [len(places) * s // slices + len(places) // (2 * slices) for s in range(slices)]
+    if checkered:
+        chosen = [places[place] for place in chosen]
+    others = [node for node in range(nodes) if node not in chosen]
+    return others[: config.clusters], chosen
+
+
+def mesh_crosspoints(config: MachineConfig) -> int:
+    """Crosspoints in the switches of both meshes, of requests and of replies: what half-routers save."""
+    return sum(crosspoints(_network_settings(config, direction)) for direction in (TO_MEMORY, TO_CORES))

@@ -8,12 +8,14 @@ from simtlab.machine.bit_set import WORD_BITS, is_empty, remove, those_due
 from simtlab.machine.clock_levels import ask_for_clocks
 from simtlab.machine.core import core as simt_core
 from simtlab.machine.dispatch import dispatch
-from simtlab.machine.fifo import NOTHING, front, is_full, pop, push
+from simtlab.machine.fifo import NOTHING, front, pop, push
 from simtlab.machine.intervals import next_end, note
 from simtlab.machine.memory import dram, l2_arrival, l2_slice
 from simtlab.machine.memory.l1_stores import write_back_all
+from simtlab.machine.memory.l2_entry import is_crowded, is_out_of_room
 from simtlab.machine.network import network as net
 from simtlab.machine.network.request_coalescer import hand_out, is_coalesced, join, note_sent
+from simtlab.machine.network.sector_packet import following, gather
 from simtlab.machine.request import Kind, end
 from simtlab.machine.run_ahead import run_ahead
 from simtlab.machine.watch_log import note_cycle
@@ -23,7 +25,7 @@ send, receivers, receive, take = net.send, net.receivers, net.receive, net.take
 move_packets, next_in_network = net.tick, net.next_event
 tick_slice, arrive, wake_slice = l2_slice.tick, l2_arrival.arrive, l2_arrival.wake_slice
 tick_dram, finished, next_in_dram = dram.tick, dram.finished, dram.next_event
-WRITE_BACK = int(Kind.WRITE_BACK)
+READ, WRITE_BACK = int(Kind.READ), int(Kind.WRITE_BACK)
 SPENT, DONE = int(Outcome.SPENT), int(Outcome.DONE)
 FAR_FUTURE = np.int64(1 << 62)
 TO_MEMORY, TO_CORES = 0, 1
@@ -186,14 +188,16 @@ def inject(gpu, cores, network, requests, cluster):
         request = requests.entry[number]
         shares = is_coalesced(gpu.coalescer, request)
         joins = shares and join(gpu.coalescer, requests, number)
+        size = 1 if joins or gpu.packet_sectors == 1 else gather(gpu, requests, cores[c].inject)
         if joins or send(network, requests, number, cluster, gpu.network.cycle):
-            pop(cores[c].inject)
-            if not joins:
-                request.sent = gpu.cycle
-            if shares and not joins:
-                note_sent(gpu.coalescer, request)
-            gpu.injecting[c] -= 1
-            gpu.waiting[cluster] -= 1
+            for _ in range(size):
+                sent = pop(cores[c].inject)
+                if not joins:
+                    requests.entry[sent].sent = gpu.cycle
+                if shares and not joins:
+                    note_sent(gpu.coalescer, requests.entry[sent])
+            gpu.injecting[c] -= size
+            gpu.waiting[cluster] -= size
             if gpu.waiting[cluster] == 0:
                 remove(gpu.senders, cluster)
             gpu.inject_turn[cluster] = c + 1 - first if c + 1 - first < gpu.cores_per_cluster else 0
@@ -208,37 +212,54 @@ def inject(gpu, cores, network, requests, cluster):
 def reply(gpu, slice, network, requests):
     """An answer whose data are there leaves the slice."""
     number = front(slice.output)
+    size = 1
+    if gpu.packet_sectors > 1 and requests.entry[number].kind == READ:
+        size = gather(gpu, requests, slice.output)
+        requests.entry[number].flits = gpu.flits[size * gpu.sector_bytes]
     if send(network, requests, number, slice.number, gpu.network.cycle):
-        if is_full(slice.output):
+        if is_out_of_room(gpu, slice):
             wake_slice(gpu, slice.number, gpu.l2.cycle + 1)
-        pop(slice.output)
-        following = front(slice.output)
-        gpu.reply_ready[slice.number] = FAR_FUTURE if following == NOTHING else requests.entry[following].ready
-        requests.entry[number].answered = gpu.cycle
+        for _ in range(size):
+            requests.entry[pop(slice.output)].answered = gpu.cycle
+        waiting = front(slice.output)
+        gpu.reply_ready[slice.number] = FAR_FUTURE if waiting == NOTHING else requests.entry[waiting].ready
 
 
 @compiled
 def deliver_to_slice(gpu, slice, network, requests):
-    if is_full(slice.input):
+    if is_crowded(gpu, slice):
         gpu.undelivered = 1
         return
     number = receive(network, slice.number)
     take(network, requests, slice.number)
-    arrive(gpu, slice, requests, number)
+    while number != NOTHING:
+        follower = following(requests, number)
+        arrive(gpu, slice, requests, number)
+        number = follower
 
 
 @compiled
 def deliver_to_core(gpu, cores, network, requests, cluster):
     number = receive(network, cluster)
     c = requests.entry[number].core
-    if push(cores[c].responses, number):
+    if cores[c].responses.count + gpu.packet_sectors <= cores[c].responses.limit:
         take(network, requests, cluster)
-        requests.entry[number].delivered = gpu.cycle
-        if is_coalesced(gpu.coalescer, requests.entry[number]):
-            hand_out(gpu, cores, requests, requests.entry[number])
+        while number != NOTHING:
+            hand_over(gpu, cores, requests, number)
+            number = following(requests, number)
         gpu.wake[c] = min(gpu.wake[c], gpu.cycle + 1)
     else:
         gpu.undelivered = 1
+
+
+@compiled
+def hand_over(gpu, cores, requests, number):
+    """An answer is at its core, and at those that share it."""
+    request = requests.entry[number]
+    push(cores[request.core].responses, number)
+    request.delivered = gpu.cycle
+    if is_coalesced(gpu.coalescer, request):
+        hand_out(gpu, cores, requests, request)
 
 
 @compiled

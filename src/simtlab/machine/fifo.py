@@ -64,3 +64,10 @@ def bring_forward(queue, place):
         index = queue.head + k
         queue.items[index - queue.limit if index >= queue.limit else index] = item_at(queue, k - 1)
     queue.items[queue.head] = item
+
+
+@compiled
+def take_out(queue, place):
+    """Take the item off that has `place` others before it."""
+    bring_forward(queue, place)
+    return pop(queue)

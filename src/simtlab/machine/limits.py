@@ -22,7 +22,7 @@ MAX_LATENCY = 960  # of a unit or a first-level memory; what a narrow SIMD adds 
 # Caches
 MAX_L1_LINES = 2048
 MAX_L2_LINES = 16384  # of a slice
-MAX_MSHRS = 256  # of a cache
+MAX_MSHRS = 512  # of a cache
 MAX_WAITERS = 6144  # for lines in flight to one cache
 MAX_INJECTIONS = 256  # requests of a core that wait for the network
 
@@ -41,3 +41,4 @@ MAX_SLICE_QUEUE = 512  # requests waiting in one of a slice's queues, or cycles 
 MAX_DRAM_BANKS = 32
 MAX_DRAM_QUEUE = 256  # requests a memory controller chooses among, or answers that wait
 MAX_DRAM_CYCLES = 1024  # of a timing
+MAX_REFRESH_CYCLES = 32768  # between refreshes of a bank

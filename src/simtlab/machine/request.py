@@ -55,6 +55,7 @@ request_t = record_t(
         ("address", "i8"),  # of the line, or of the first byte wanted
         ("ready", "i8"),  # the cycle (of the unit that holds it) from which it may go on
         ("next", "i4"),  # the next request of a list it is on
+        ("follower", "i4"),  # the next of its packet, see `network/sector_packet.py`
         ("bytes", "i4"),  # of data it moves
         ("dram_bytes", "i4"),  # … between the L2 and DRAM
         ("words", "u8"),  # that a write writes, from its address on
@@ -124,7 +125,7 @@ def create(requests):
     requests.used += 1
     requests.born += 1
     requests.peak = max(requests.peak, requests.used)
-    request.next = NOTHING
+    request.next = request.follower = NOTHING
     request.ready = 0
     request.to_dram, request.from_dram = 0, 0
     return number

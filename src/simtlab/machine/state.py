@@ -102,6 +102,15 @@ gpu_t = record_t(
         ("atomics_by_lane", "i8"),  # lanes of an atomic on one address go one after the other
         ("shared_latency", "i8"),
         ("l2_latency", "i8"),
+        ("l2_parts", "i8"),  # of the L2 and the chip,
+        ("crossing_cycles", "i8"),  # … and how long the way between them takes
+        ("l2_sectors", "i8"),  # of one line, that a slice serves in a cycle
+        ("coalesced_reads", "i8"),  # of one sector, that it looks up together,
+        ("coalescing_cycles", "i8"),  # … if they come within so many cycles,
+        ("coalescing_entries", "i8"),  # … and so many requests
+        ("packet_sectors", "i8"),  # of one line, that travel together,
+        ("packet_shift", "i8"),  # … a power of two: of the line
+        ("combining_cycles", "i8"),  # within which stores to a sector leave a core as one; 0: they do not
         ("l2_groups", "i8"),
         ("dram_latency", "i8"),
         ("bypass_global", "i8"),  # global memory skips the L1
@@ -171,6 +180,7 @@ slice_t = record_t(
         ("write_end", "i8"),  # … and until when that keeps it
         ("filling", "i8"),  # MSHR entry whose waiters are being answered, or -1
         ("input", fifo_t(2 * MAX_SLICE_QUEUE)),  # a queue and the pipe in front of it
+        ("crossing", fifo_t(2 * MAX_SLICE_QUEUE)),  # requests on their way from the other part of the chip
         ("output", fifo_t(2 * MAX_SLICE_QUEUE)),
         ("to_dram", fifo_t(2 * MAX_SLICE_QUEUE)),
         ("fills", fifo_t(2 * MAX_MSHRS)),  # of misses, and as many reads that leave no line
@@ -182,6 +192,7 @@ slice_t = record_t(
         ("hits", "i8"),
         ("hits_reserved", "i8"),
         ("misses", "i8"),
+        ("coalesced", "i8"),  # reads that were looked up with another
         ("stalls", "i8"),
         ("writes", "i8"),
         ("atomics", "i8"),

@@ -16,8 +16,9 @@ The papers' programs, written from their algorithms with the parallelisation, th
 pattern of the suites' own. `simtlab run BFS --size small` runs one and checks its results against a NumPy reference;
 `sl.workload("BFS", size="tiny").run(gpu)` does so from Python; [write-a-workload.md](write-a-workload.md) shows how to add
 one. Every program has three sizes: `tiny` for tests, `small` for experiments in a hurry, `paper` for the input that the
-paper or the suite usually runs. `small` has 1 to 5 million warp instructions and, where that many and the program's own grid
-allow it, three waves of CTAs or more on 30 cores (`dyncta-30core`): with fewer, when a core's last CTA begins decides the time.
+paper or the suite usually runs. `small` has 1 to 5 million warp instructions (programs that spin at locks in a timed run) and,
+where that many and the program's own grid allow it, three waves of CTAs or more on 30 cores (`dyncta-30core`): with fewer, when a
+core's last CTA begins decides the time.
 
 ## The papers' names
 

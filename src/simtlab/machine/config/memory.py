@@ -14,6 +14,7 @@ from simtlab.machine.limits import (
     MAX_MSHRS,
     MAX_PORTS,
     MAX_PREFETCHES,
+    MAX_REFRESH_CYCLES,
     MAX_SLICE_QUEUE,
     MAX_WAITERS,
 )
@@ -114,6 +115,10 @@ class DataCache(SectoredCache):
     load_cycles: int = count("core cycles", "least that a load keeps the cache from the next", high=16, default=1)
     store_line_cycles: int = count("core cycles", "that each line of a store or an atomic keeps it", high=16, default=1)
     atomics_by_lane: bool = flag("lanes of an atomic on one address go to the L2 one after the other", default=False)
+    store_combining_cycles: int = count(
+        "core cycles", "after a store within which others of the core to its sector leave with it; 0: they do not",
+        low=0, high=1024, default=0,
+    )  # fmt: skip
     queue_entries: int = count(
         "instructions", "memory instructions that may wait for the cache; 0: 4, without operand collectors 8",
         low=0, high=64, default=0,
@@ -143,6 +148,18 @@ class L2Cache(SectoredCache):
     )
     atomic_cycles: int = count("L2 cycles", "that an atomic takes longer than a read", low=0, high=512, default=0)
     atomics_per_100_cycles: int = count("atomics", "that a slice carries out in 100 L2 cycles", low=1, high=100, default=100)
+    sectors_per_cycle: int = count("sectors", "of one line, that a slice gives and a core takes in a cycle", high=8, default=1)
+    coalesced_reads: int = count("reads", "of one sector, that wait at a slice and are looked up together", high=16, default=1)
+    coalescing_cycles: int = count(
+        "L2 cycles", "behind a read within which others of its sector find it waiting", low=0, high=64, default=0
+    )
+    coalescing_entries: int = count(
+        "requests", "waiting at a slice that its oldest is compared with", low=0, high=MAX_SLICE_QUEUE, default=16
+    )
+    parts: int = count("parts", "that the slices and the cores are divided into", high=4, default=1)
+    crossing_cycles: int = count(
+        "L2 cycles", "that a request takes longer to a slice of another part", low=0, high=MAX_SLICE_QUEUE, default=0
+    )
     input_queue_entries: int = count("requests", "queue from the network to a slice", high=MAX_SLICE_QUEUE)
     output_queue_entries: int = count("replies", "queue from a slice to the network", high=MAX_SLICE_QUEUE)
     dram_queue_entries: int = count("requests", "queue from a slice to its memory channel", high=MAX_SLICE_QUEUE)
@@ -175,6 +192,9 @@ class Dram:
     t_wr: int = count("DRAM cycles", "last write data to precharge", high=MAX_DRAM_CYCLES)
     t_rtpl: int = count("DRAM cycles", "read command to precharge; 0 without groups", low=0, high=MAX_DRAM_CYCLES)
     t_rtw: int = count("DRAM cycles", "read command to write command", high=MAX_DRAM_CYCLES)
+    t_refi: int = count("DRAM cycles", "refresh to refresh of a bank; 0: there is none", low=0, high=MAX_REFRESH_CYCLES, default=0)
+    t_rfc: int = count("DRAM cycles", "refresh to activate, same bank", low=0, high=MAX_DRAM_CYCLES, default=0)
+    refresh_banks: int = count("banks", "banks refreshed together; 0: all", low=0, high=MAX_DRAM_BANKS, default=0)
     bus_bytes: int = count("bytes", "data bus of a channel, all its chips together", high=256, power_of_two=True)
     burst_length: int = count("beats", "beats on the bus for one column command", high=64, power_of_two=True)
     data_rate: int = count("beats", "beats on the bus in one DRAM cycle: 2 for DDR, 4 for GDDR5", high=16, power_of_two=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from simtlab.machine.config.keys import choice, count, text
+from simtlab.machine.config.keys import choice, count, flag, text
 from simtlab.machine.limits import MAX_BUFFER_FLITS, MAX_CHANNEL_CYCLES, MAX_EJECTION_FLITS, MAX_VCS
 
 
@@ -23,8 +23,15 @@ class Network:
         "cores", "cores of a group that share a read under way, of data, instructions or constants; 0: none do", low=0,
         high=128, default=0,
     )  # fmt: skip
+    coalesces_data: bool = flag("they share reads of data too, not only of instructions and constants", default=True)
+    packet_sectors: int = count("sectors", "of one line, that a core reads with one packet", high=8, default=1)
     mesh_width: int = count("nodes", "columns (kind = mesh)", low=0, high=32, default=0)
     mesh_height: int = count("nodes", "rows (kind = mesh)", low=0, high=32, default=0)
+    slice_placement: str = choice(
+        "L2 slices are spread evenly over all routers, or over every second one as on a checkerboard (kind = mesh)",
+        "even", "checkerboard", default="even",
+    )  # fmt: skip
+    half_routers: bool = flag("routers that a checkerboard has for L2 slices have no turns (kind = mesh)", default=False)
 
 
 @dataclass(frozen=True, kw_only=True)

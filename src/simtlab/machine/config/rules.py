@@ -166,14 +166,7 @@ def _network_rules(config: "MachineConfig") -> Broken:
         allowed = f"a packet of {packet} has {flits} of network.flit_bytes, and must be held whole"
         yield "network.ejection_flits", network.ejection_flits, allowed
     if network.kind == "mesh":
-        nodes, ports = network.mesh_width * network.mesh_height, config.clusters + config.l2.slices
-        if nodes < ports:
-            needed = f"core.cores / core.cores_per_cluster ({config.clusters}) and l2.slices ({config.l2.slices}) need {ports}"
-            allowed = f"times network.mesh_height it is {nodes}, but {needed}"
-            yield "network.mesh_width", network.mesh_width, allowed
-        elif nodes > MAX_ROUTERS:
-            allowed = f"times network.mesh_height it is {nodes}, and there may be {MAX_ROUTERS}"
-            yield "network.mesh_width", network.mesh_width, allowed
+        yield from _mesh_rules(config)
     if config.l2.slices != config.dram.channels * config.l2.slices_per_channel:
         product = f"{config.dram.channels} * {config.l2.slices_per_channel}"
         allowed = f"it must be dram.channels * l2.slices_per_channel ({product})"
@@ -181,6 +174,27 @@ def _network_rules(config: "MachineConfig") -> Broken:
     if config.address_map.slice_interleave_bytes % config.l2.line_bytes:
         allowed = f"it must be a multiple of l2.line_bytes ({config.l2.line_bytes})"
         yield "address_map.slice_interleave_bytes", config.address_map.slice_interleave_bytes, allowed
+
+
+def _mesh_rules(config: "MachineConfig") -> Broken:
+    network = config.network
+    nodes, ports = network.mesh_width * network.mesh_height, config.clusters + config.l2.slices
+    if nodes < ports:
+        needed = f"core.cores / core.cores_per_cluster ({config.clusters}) and l2.slices ({config.l2.slices}) need {ports}"
+        allowed = f"times network.mesh_height it is {nodes}, but {needed}"
+        yield "network.mesh_width", network.mesh_width, allowed
+    elif nodes > MAX_ROUTERS:
+        allowed = f"times network.mesh_height it is {nodes}, and there may be {MAX_ROUTERS}"
+        yield "network.mesh_width", network.mesh_width, allowed
+    if network.half_routers and network.virtual_channels < 2:
+        allowed = "with network.half_routers XY and YX packets need one each: at least 2"
+        yield "network.virtual_channels", network.virtual_channels, allowed
+    if network.half_routers and network.slice_placement != "checkerboard":
+        allowed = 'it needs network.slice_placement = "checkerboard": some full routers have no way to each other'
+        yield "network.half_routers", "true", allowed
+    if network.slice_placement == "checkerboard" and nodes // 2 < config.l2.slices:
+        allowed = f"it leaves {nodes // 2} of {nodes} routers for l2.slices ({config.l2.slices})"
+        yield "network.slice_placement", '"checkerboard"', allowed
 
 
 def _dram_rules(config: "MachineConfig") -> Broken:
@@ -206,6 +220,11 @@ def _dram_rules(config: "MachineConfig") -> Broken:
         least = f"dram.t_cl + dram.burst_length / dram.data_rate - dram.t_wl ({soonest})"
         allowed = f"a write's data must follow a read's on the bus: at least {least}"
         yield "dram.t_rtw", dram.t_rtw, allowed
+    together = dram.refresh_banks or dram.banks
+    if dram.banks % together:
+        yield "dram.refresh_banks", dram.refresh_banks, f"it must divide dram.banks ({dram.banks})"
+    elif dram.t_refi and dram.t_rfc * (dram.banks // together) >= dram.t_refi * min(2, dram.banks // together):
+        yield "dram.t_rfc", dram.t_rfc, f"refreshes must leave time for accesses in dram.t_refi ({dram.t_refi})"
     if dram.bank_groups > 1 and dram.t_ccdl < dram.t_ccd:
         allowed = f"with dram.bank_groups ({dram.bank_groups}) it must be at least dram.t_ccd ({dram.t_ccd})"
         yield "dram.t_ccdl", dram.t_ccdl, allowed

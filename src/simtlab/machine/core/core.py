@@ -47,7 +47,7 @@ def tick(gpu, core, requests):
     if core.next_sample <= gpu.cycle:
         sample(gpu, core)
     if core.responses.count > 0:
-        take_answer(gpu, core, requests)
+        take_answers(gpu, core, requests)
     write_back(gpu, core)
     if core.detail == 3 and not core.quiet:
         dispatch(core, gpu.cycle)
@@ -179,8 +179,21 @@ def throttle(gpu, core):
 
 
 @compiled
+def take_answers(gpu, core, requests):
+    """The oldest answer from memory, and of data those of its line behind it that come in the same cycle."""
+    line = take_answer(gpu, core, requests)
+    for _ in range(1, gpu.l2_sectors):
+        if line < 0 or core.responses.count == 0:
+            return
+        following = requests.entry[front(core.responses)]
+        if following.kind != READ or following.address >> gpu.packet_shift != line:
+            return
+        line = take_answer(gpu, core, requests)
+
+
+@compiled
 def take_answer(gpu, core, requests):
-    """The oldest answer from memory goes where it is waited for; one a cycle."""
+    """The oldest answer from memory goes where it is waited for. Gives the line that data are of, else -1."""
     number = pop(core.responses)
     core.moved = gpu.cycle
     request = requests.entry[number]
@@ -208,7 +221,9 @@ def take_answer(gpu, core, requests):
         count_trip(core, request, gpu.cycle)
     if gpu.watch != 0:
         note_end(gpu, request)
+    line = request.address >> gpu.packet_shift if request.kind == READ else -1
     end(requests, number)
+    return line
 
 
 @compiled

@@ -29,6 +29,9 @@ from simtlab.machine.memory.mshr import mshr_t
 from simtlab.machine.record import record_in_order, record_t
 from simtlab.machine.request import L1Outcome, L2Answer, Level
 
+MAX_SENT_STORES = 64  # under way, that others may be combined with
+sent_store_t = np.dtype([("address", "i8"), ("sent", "i8"), ("number", "i8")], align=True)  # its sector, when it was, its request
+
 MAX_SOURCES = 8
 MAX_DESTINATIONS = 6
 MAX_ACCESSES = 32  # lines or sectors that one instruction can touch: aligned accesses never straddle, so one a lane
@@ -332,6 +335,8 @@ core_t = record_t(
         ("ldst_blocked", "i8"),  # why the head cannot go on, a Failure
         ("known_miss", "i8"),  # the line that the head wants is not in the L1 and not in flight
         ("inject", fifo_t(MAX_INJECTIONS)),
+        ("combining", sent_store_t, (MAX_SENT_STORES,)),  # see memory/store_combining.py
+        ("stores_combined", "i8"),
         ("responses", fifo_t(1024)),
         ("rereads", fifo_t(256)),  # loads whose line has come, with the line: op + MAX_OPS * way
         ("prefetches", prefetch_queue_t),

@@ -239,7 +239,7 @@ def place_in_order(cache, way):
     if place >= cache.ways - 1:
         return
     first = way - way % cache.ways
-    used = np.uint32(0)
+    used = np.uint32(1)  # after lines that are empty
     for other in range(first, first + cache.ways):
         earlier = 0
         for another in range(first, first + cache.ways):

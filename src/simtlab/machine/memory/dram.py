@@ -41,6 +41,7 @@ from simtlab.machine.memory.dram_scheduler import (
     see_whether_turn_is_due,
     turn,
 )
+from simtlab.machine.memory.refresh import catch_up
 from simtlab.machine.request import Kind
 
 __all__ = [
@@ -58,6 +59,8 @@ def tick(channel, requests, cycle):
     """One DRAM cycle."""
     if cycle < channel.wake:
         return
+    if catch_up(channel, cycle):
+        nominate_all(channel, cycle)
     if channel.age_limit_cycles > 0:
         see_whether_turn_is_due(channel, cycle)  # a request may have become overdue
     if channel.turn_due:
@@ -76,6 +79,8 @@ def offer(channel, requests, number, cycle):
         channel.refusals += 1
         return False
     settle(channel, cycle)
+    if catch_up(channel, cycle):
+        nominate_all(channel, cycle)
     position = channel.free
     entry = channel.entries[position]
     channel.free = entry.next

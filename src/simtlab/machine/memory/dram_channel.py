@@ -15,8 +15,11 @@ A channel is one record. All times are cycles of the DRAM command clock. Timing 
 | t_wr | end of write data | precharge | the same bank |
 | t_cdlr | end of write data | read | the channel |
 | t_rtw | read | write | the channel |
+| t_refi | refresh | refresh | the same bank |
+| t_rfc | refresh | activate | the same bank |
 
-Not modelled: refresh, the four-activate window, power-down. GPGPU-Sim leaves them out too, and none of the papers gives them.
+Not modelled: the four-activate window, power-down. GPGPU-Sim leaves them and refresh out, and none of the papers gives them: with
+t_refi = 0 there is no refresh.
 GPGPU-Sim also holds t_rtpl against the other banks of a group; here it holds up its own bank only (chosen).
 """
 
@@ -85,12 +88,13 @@ COUNTERS = [
     ("entry_cycles", "entry·cycles", "Occupied scheduler entries, summed over the cycles."),
     ("wait_cycles", "DRAM cycles", "From entering the scheduler to the first own column access, summed over requests."),
     ("latency_cycles", "DRAM cycles", "From entering the scheduler to the last byte moved, summed over requests."),
+    ("refreshes", "commands", "Refreshes, each of the banks that are refreshed together."),
     ("refusals", "offers", "Requests turned away because the scheduler was full."),
 ]
 
 TIMINGS = (
     "t_ccd", "t_ccdl", "t_rrd", "t_rcd", "t_rcdwr", "t_ras", "t_rp", "t_rc",
-    "t_cl", "t_wl", "t_cdlr", "t_wr", "t_rtpl", "t_rtw",
+    "t_cl", "t_wl", "t_cdlr", "t_wr", "t_rtpl", "t_rtw", "t_refi", "t_rfc",
 )  # fmt: skip
 
 bank_t = record_t(
@@ -159,6 +163,8 @@ channel_t = record_t(
         ("first_slice", "i4"),  # of the L2, that it serves
         ("slices", "i4"),
         # state
+        ("refresh_banks", "i8"),  # that are refreshed together,
+        ("next_refresh", "i8"),  # … and when the next are
         ("wake", "i8"),  # nothing can be sent before this cycle
         ("foreseen", "i4"),  # the queue position whose command would go out next,
         ("foreseen_at", "i8"),  # and when; NEVER: not known
@@ -194,6 +200,9 @@ _OPTIONAL: dict[str, Any] = {
     "t_ccdl": 0,  # no longer than t_ccd
     "t_rcdwr": 0,  # the same as t_rcd; GPGPU-Sim has t_rcd − t_wl − 1
     "t_rtpl": 0,
+    "t_refi": 0,  # no refresh
+    "t_rfc": 0,
+    "refresh_banks": 0,  # all
     "t_rtw": 0,  # computed
     "scheduler": "fr-fcfs",
     "page_policy": "open",
@@ -222,6 +231,8 @@ def configure(channel: Any, timing: Mapping[str, Any]) -> None:
     channel.write_to_read = values["t_wl"] + burst + values["t_cdlr"]
     channel.read_to_precharge = max(values["t_rtpl"], burst)
     channel.write_to_precharge = values["t_wl"] + burst + values["t_wr"]
+    channel.refresh_banks = values["refresh_banks"] or values["banks"]
+    channel.next_refresh = values["t_refi"]
     channel["places"] = (values["return_entries"], MAX_RETURNS)
     _empty(channel, values["bank_groups"])
 

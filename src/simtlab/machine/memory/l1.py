@@ -65,7 +65,7 @@ def sector_bit(cache, address):
 
 @compiled
 def send(gpu, core, requests, kind, address, size, token, number):
-    """Send a request to memory; the caller has seen that there is room."""
+    """Send a request to memory; the caller has seen that there is room. Gives its number."""
     made = create(requests)
     request = requests.entry[made]
     request.kind, request.address, request.bytes, request.token = kind, address, size, token
@@ -87,6 +87,7 @@ def send(gpu, core, requests, kind, address, size, token, number):
     gpu.injecting[core.number] += 1
     gpu.waiting[core.cluster] += 1
     add_member(gpu.senders, core.cluster)
+    return made
 
 
 @compiled

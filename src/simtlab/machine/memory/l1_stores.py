@@ -17,6 +17,7 @@ from simtlab.machine.memory.l1 import (
     take_line,
     write_back,
 )
+from simtlab.machine.memory.store_combining import combine, note_store
 from simtlab.machine.request import Kind
 
 WRITE, ATOMIC, WRITE_BACK = int(Kind.WRITE), int(Kind.ATOMIC), int(Kind.WRITE_BACK)
@@ -65,7 +66,8 @@ def store_line(gpu, core, requests, number):
     elif is_cached and not keep_written(gpu, core, requests, address, way, np.uint64(op.first[op.served])):
         return NO_NETWORK
     core.l1_lookups += is_cached
-    send(gpu, core, requests, WRITE, address, op.bytes[op.served], number, number)
+    if gpu.combining_cycles == 0 or not combine(gpu, core, requests, number):
+        note_store(gpu, core, requests, send(gpu, core, requests, WRITE, address, op.bytes[op.served], number, number))
     return NONE
 
 

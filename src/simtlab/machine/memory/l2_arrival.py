@@ -5,6 +5,7 @@ import numpy as np
 from simtlab.compiled import call_hook, compiled
 from simtlab.machine.fifo import bring_forward, front, is_full, item_at, push
 from simtlab.machine.memory.cache import NO_WAY, announce, probe_set, sector_of, set_of
+from simtlab.machine.memory.l2_entry import is_far
 from simtlab.machine.memory.mshr import NO_ENTRY
 from simtlab.machine.request import Kind, L2Answer
 
@@ -22,11 +23,15 @@ def arrive(gpu, slice, requests, number):
     """A request comes from the network; it is looked at when it has passed the slice's pipe."""
     request = requests.entry[number]
     request.arrived = gpu.cycle
-    request.ready = gpu.l2.cycle + gpu.l2_latency
     request.set = set_for(gpu, slice.cache, request)
     if slice.cache.tracked and is_asked(gpu, slice, requests, number):
         return
-    push(slice.input, number)
+    if gpu.l2_parts > 1 and is_far(gpu, slice, request):
+        request.ready = gpu.l2.cycle + gpu.crossing_cycles
+        push(slice.crossing, number)
+    else:
+        request.ready = gpu.l2.cycle + gpu.l2_latency
+        push(slice.input, number)
     announce(slice.cache, request.set)
     wake_slice(gpu, slice.number, max(request.ready, gpu.l2.cycle + 1))
 

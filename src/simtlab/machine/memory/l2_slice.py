@@ -36,10 +36,11 @@ from simtlab.machine.memory.dram import next_event as next_in_dram
 from simtlab.machine.memory.dram import offer
 from simtlab.machine.memory.l1 import sector_bit
 from simtlab.machine.memory.l2_arrival import bring_first, note_request
+from simtlab.machine.memory.l2_entry import coalesce, come_across, follows, is_out_of_room
 from simtlab.machine.request import Kind, L2Answer, create, end
 from simtlab.machine.watch_log import note_end
 
-WRITE, WRITE_BACK, ATOMIC = int(Kind.WRITE), int(Kind.WRITE_BACK), int(Kind.ATOMIC)
+READ, WRITE, WRITE_BACK, ATOMIC = int(Kind.READ), int(Kind.WRITE), int(Kind.WRITE_BACK), int(Kind.ATOMIC)
 ON_HIT, ON_MISS, ON_EVICT = (EVENT_NUMBERS[f"on_l2_{event}"] for event in ("hit", "miss", "evict"))
 INSTRUCTION, CONSTANT = int(Kind.INSTRUCTION), int(Kind.CONSTANT)
 HIT, HIT_RESERVED, MISS = (int(answer) for answer in L2Answer)
@@ -70,9 +71,15 @@ def tick(gpu, slice, channel, requests):
     if slice.blocked:
         slice.stalls += gpu.l2.cycle - slice.ticked - 1  # cycles slept through
     slice.ticked = gpu.l2.cycle
+    if slice.crossing.count > 0:
+        come_across(gpu, slice, requests)
     if slice.filling != NOT_FILLING or slice.fills.count > 0:
         take_data(gpu, slice, requests)
-    serve(gpu, slice, requests)
+    number = serve(gpu, slice, requests)
+    for _ in range(1, gpu.l2_sectors):
+        if number == NOTHING or not follows(gpu, slice, requests, number):
+            break
+        number = serve(gpu, slice, requests)
     fed = feed_dram(gpu, slice, channel, requests)
     gpu.slice_wake[slice.number] = next_wake(gpu, slice, requests, fed)
 
@@ -83,14 +90,17 @@ def next_wake(gpu, slice, requests, fed):
     controller, data and new requests wake it."""
     now = gpu.l2.cycle
     if gpu.jump == 0:
-        is_idle = slice.filling == NOT_FILLING and slice.fills.count + slice.input.count + slice.to_dram.count == 0
+        waiting = slice.fills.count + slice.input.count + slice.crossing.count + slice.to_dram.count
+        is_idle = slice.filling == NOT_FILLING and waiting == 0
         return FAR_FUTURE if is_idle else now + 1
-    has_data = slice.fills.count > 0 if slice.filling == NOT_FILLING else not is_full(slice.output)
+    has_data = slice.fills.count > 0 if slice.filling == NOT_FILLING else not is_out_of_room(gpu, slice)
     if has_data or requests.free == NOTHING or (fed and slice.blocked == NO_DRAM_ROOM):
         return now + 1
     wake = FAR_FUTURE
     if slice.input.count > 0 and not slice.blocked:
         wake = max(requests.entry[front(slice.input)].ready, now + 1)
+    if slice.crossing.count > 0 and not is_full(slice.input):
+        wake = min(wake, max(requests.entry[front(slice.crossing)].ready, now + 1))
     if slice.to_dram.count > 0 and not slice.refused:
         wake = min(wake, max(requests.entry[front(slice.to_dram)].ready, now + 1))
     return wake
@@ -122,7 +132,7 @@ def take_data(gpu, slice, requests):
             if slice.cache.tracked:
                 note_request(slice.cache, request)
                 place_in_order(slice.cache, way)
-    if is_full(slice.output):
+    if is_out_of_room(gpu, slice):
         return
     waiter = take_waiter(slice.mshr, slice.filling)
     if waiter != NOBODY:
@@ -136,7 +146,7 @@ def take_data(gpu, slice, requests):
 @compiled
 def pass_on(gpu, slice, requests):
     """Data have come for a read that went around the L2."""
-    if is_full(slice.output):
+    if is_out_of_room(gpu, slice):
         return
     number = pop(slice.fills)
     requests.entry[number].from_dram = gpu.cycle
@@ -164,8 +174,16 @@ def make_dirty(slice, way, address):
 
 @compiled
 def answer(gpu, slice, requests, number):
-    """Send a request back to its core, its data a hit latency from now."""
-    request = requests.entry[number]
+    """Send a request back to its core, its data a hit latency from now, and those that were looked up with it."""
+    while number != NOTHING:
+        request = requests.entry[number]
+        companion, request.next = request.next, NOTHING
+        answer_one(gpu, slice, request, number)
+        number = companion
+
+
+@compiled
+def answer_one(gpu, slice, request, number):
     request.ready = gpu.l2.cycle + slice.cache.hit_latency + (gpu.l2_atomic_latency if request.kind == ATOMIC else 0)
     request.destination = request.home
     carries = 0 if request.kind == WRITE else min(request.bytes, ATOMIC_BYTES) if request.kind == ATOMIC else request.bytes
@@ -177,37 +195,43 @@ def answer(gpu, slice, requests, number):
 
 @compiled
 def serve(gpu, slice, requests):
-    """Look at the oldest request; what it needs and cannot get now, it waits for."""
+    """Look at the oldest request; what it needs and cannot get now, it waits for. Gives a request that was served, or NOTHING."""
     number = front(slice.input)
     if number == NOTHING or requests.entry[number].ready > gpu.l2.cycle:
         slice.blocked = NONE
-        return
+        return NOTHING
     if gpu.hooks.l2_queue_priority != 0 and slice.input.count > 1:
         bring_first(slice, requests, gpu.l2.cycle)
         number = front(slice.input)
-    if not is_still_blocked(slice):
+    if not is_still_blocked(gpu, slice):
         kind = requests.entry[number].kind
         free_at = (slice.next_atomic + 99) // 100 if kind == ATOMIC else slice.write_end
         if free_at > gpu.l2.cycle:
             requests.entry[number].ready = free_at  # it is busy with another
             slice.blocked = NONE
-            return
+            return NOTHING
         is_write = kind == WRITE or kind == WRITE_BACK
         slice.blocked = write(gpu, slice, requests, number) if is_write else read(gpu, slice, requests, number)
     if slice.blocked == NONE:
+        if gpu.coalesced_reads > 1 and requests.entry[number].kind == READ:
+            companion = coalesce(gpu, slice, requests, number)
+            if companion != NOTHING and requests.entry[number].l2_answer == HIT:
+                requests.entry[number].next = NOTHING  # which is answered already
+                answer(gpu, slice, requests, companion)
         if requests.entry[number].kind == ATOMIC:
             slice.next_atomic = max(slice.next_atomic, 100 * gpu.l2.cycle - 99) + slice.atomic_hundredths
         pop(slice.input)
         slice.accesses += 1
         slice.code_accesses += requests.entry[number].kind == INSTRUCTION or requests.entry[number].kind == CONSTANT
-    else:
-        slice.stalls += 1
+        return number
+    slice.stalls += 1
+    return NOTHING
 
 
 @compiled
-def is_still_blocked(slice):
+def is_still_blocked(gpu, slice):
     """Whether what the oldest request waited for is sure to be missing still; whatever it does, it needs room for an answer."""
-    if is_full(slice.output):
+    if is_out_of_room(gpu, slice):
         slice.blocked = NO_OUTPUT
         return True
     if slice.blocked == NO_MSHR:
@@ -304,6 +328,7 @@ def write(gpu, slice, requests, number):
         reserve(cache, way, request.address, np.uint32(0))
     write_words(cache, way, request.address, request.words, True)
     touch(cache, way)
+    request.l2_answer = HIT
     gpu.wrote = 1
     if way != slice.last_written:
         slice.last_written = way

@@ -9,7 +9,7 @@ from simtlab.compiled import compiled
 from simtlab.machine.limits import MAX_MSHRS, MAX_WAITERS
 from simtlab.machine.record import record_t
 
-MAX_BUCKETS = 512
+MAX_BUCKETS = 1024
 NO_ENTRY = -1
 NOBODY = -1
 

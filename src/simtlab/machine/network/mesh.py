@@ -4,7 +4,8 @@ Router r stands at column r % width, row r // width. Sources and destinations ar
 need be. Each virtual channel of a link ends in a buffer of `buffer_flits` at the next router; a flit leaves only with a
 credit for a place in it, and the credit comes back the cycle after the flit goes on. A packet keeps its virtual channel, and
 a virtual channel of a link carries one packet at a time (wormhole); packets of different channels share a link flit by flit.
-XY routing turns from a row to a column only, so no cycle of waiting packets can close.
+XY routing turns from a row to a column only, so no cycle of waiting packets can close. With `half_routers`, every second
+router has no turns, and packets go XY or YX: see `checkerboard`.
 
 In a router a flit takes `routing_delay_cycles`, then asks for its output. Allocation is the crossbar's, for each flit anew:
 an output offers itself to one input's virtual channel, round robin (`choose`); an input accepts at most `input_speedup`
@@ -25,12 +26,12 @@ from simtlab.machine.bit_set import WORD_BITS
 from simtlab.machine.fifo import NOTHING
 from simtlab.machine.limits import MAX_PORTS, MAX_ROUTERS, MAX_VCS
 from simtlab.machine.network.alarm import alarm_t, find_due, quiet, set_alarm, wake_at
+from simtlab.machine.network.checkerboard import check_reachable, divide_channels, first_channel, row_along
 from simtlab.machine.network.contest import contest_t
 from simtlab.machine.network.ejection import arrivals_t, complete, ejection_t, next_arrival, release
 from simtlab.machine.network.packet import (
     SETTINGS_FIELDS,
     apply_settings,
-    channel_of,
     counters_t,
     injection_cycles,
 )
@@ -56,6 +57,8 @@ mesh_t = np.dtype(
         *SETTINGS_FIELDS,
         ("width", "i4"),
         ("height", "i4"),
+        ("half_routers", "i4"),  # 0 or 1
+        ("xy_channels", "i4"),  # virtual channels of XY packets: the first so many
         ("column_of_destination", "i4", (MAX_PORTS,)),
         ("row_of_destination", "i4", (MAX_PORTS,)),
         ("alarm", alarm_t(MAX_LINKS + MAX_PORTS)),
@@ -83,6 +86,7 @@ def new_mesh(settings: dict) -> np.recarray:
 def configure(network: np.record, settings: dict) -> None:
     """Make an empty mesh of a zeroed record."""
     apply_settings(network, settings)
+    divide_channels(network, settings)
     for key in ("width", "height"):
         network[key] = settings[key]
     if not 0 < int(network["width"]) * int(network["height"]) <= MAX_ROUTERS:
@@ -117,13 +121,16 @@ def connect(network: np.record, settings: dict) -> None:
             column, row = router % width + right, router // width + down
             if 0 <= column < width and 0 <= row < height:
                 fill_slot(network, link, row * width + column, int(direction))
+    sources, destinations = (nodes_of(settings, end, width * height) for end in ("source", "destination"))
+    if network["half_routers"]:
+        check_reachable(sources, destinations, width)
     used = [len(STEPS)] * (width * height)
-    for source, router in enumerate(nodes_of(settings, "source", width * height)):
+    for source, router in enumerate(sources):
         if used[router] == MAX_SLOTS:
             raise SimtlabError(f"network: node_of_source puts more than {MAX_SLOTS - len(STEPS)} sources at router {router}")
         fill_slot(network, MAX_LINKS + source, router, used[router])
         used[router] += 1
-    for destination, router in enumerate(nodes_of(settings, "destination", width * height)):
+    for destination, router in enumerate(destinations):
         network["output"]["router"][MAX_LINKS + destination] = router
         network["column_of_destination"][destination] = router % width
         network["row_of_destination"][destination] = router // width
@@ -140,7 +147,9 @@ def fill_slot(network: np.record, port: int, router: int, slot: int) -> None:
 @compiled
 def can_send(network, source, destination):
     """Whether a source's packet to a destination would be accepted: its virtual channel has room for a head."""
-    return network.input[MAX_LINKS + source].lane[channel_of(network, destination)].count < network.buffer_flits
+    port = MAX_LINKS + source
+    vc = first_channel(network, port, destination, row_along(network, port, destination))
+    return network.input[port].lane[vc].count < network.buffer_flits
 
 
 @compiled
@@ -150,7 +159,8 @@ def send(network, requests, number, source, cycle):
     flits = requests.entry[number].flits
     port = MAX_LINKS + source
     entry = network.input[port]
-    vc = channel_of(network, destination)
+    row = row_along(network, port, destination)
+    vc = first_channel(network, port, destination, row)
     if entry.lane[vc].count >= network.buffer_flits:
         network.counters.refused += 1
         return False
@@ -162,6 +172,7 @@ def send(network, requests, number, source, cycle):
         flit = next_place(entry.lane[vc])
         flit.number = number
         flit.destination = destination
+        flit.row = row
         flit.flits = flits
         flit.is_last = 1 if position == flits - 1 else 0
         flit.ready = start + position // network.injection_flits + network.routing_delay_cycles

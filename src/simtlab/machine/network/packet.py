@@ -2,6 +2,7 @@
 
 A request says where it goes (`destination`, a port number) and how long it is (`flits`) before it is sent. Its virtual
 channel is its destination modulo the number of channels, all the way: packets to one destination never overtake each other.
+(A mesh with half-routers has two sets of channels: see `checkerboard`.)
 """
 
 from typing import Any

@@ -22,6 +22,7 @@ READ, INSTRUCTION, CONSTANT = int(Kind.READ), int(Kind.INSTRUCTION), int(Kind.CO
 coalescer_t = record_t(
     [
         ("cores", "i8"),  # of a group; 0: requests are not coalesced
+        ("data", "i8"),  # of data too, not only of instructions and constants
         ("address", "i8", (MAX_GROUPS, PLACES)),  # by group: what is read, or FREE
         ("waiting", "i8", (MAX_GROUPS, PLACES)),  # the first of the requests that wait for each, a list by `next`
     ]
@@ -30,7 +31,9 @@ coalescer_t = record_t(
 
 @compiled
 def is_coalesced(coalescer, request):
-    return coalescer.cores > 0 and (request.kind == READ or request.kind == INSTRUCTION or request.kind == CONSTANT)
+    if coalescer.cores == 0 or (request.kind == READ and coalescer.data == 0):
+        return False
+    return request.kind == READ or request.kind == INSTRUCTION or request.kind == CONSTANT
 
 
 @compiled

@@ -12,6 +12,7 @@ from simtlab.machine.fifo import NOTHING
 from simtlab.machine.limits import MAX_BUFFER_FLITS, MAX_PACKET_FLITS, MAX_ROUTERS, MAX_VCS
 from simtlab.machine.network.alarm import wake_at
 from simtlab.machine.network.arbiter import lowest, next_bit
+from simtlab.machine.network.checkerboard import next_channel
 from simtlab.machine.network.contest import enter, open_contest, settle_contest
 from simtlab.machine.network.ejection import announce, expect, room
 from simtlab.machine.network.packet import FAR_FUTURE
@@ -37,7 +38,8 @@ flit_t = np.dtype(
         ("number", "i4"),  # of the request
         ("destination", "i4"),
         ("flits", "i4"),  # of its packet
-        ("is_last", "i4"),
+        ("is_last", "i2"),
+        ("row", "i2"),  # in which it goes to its destination's column
         ("ready", "i8"),  # it may leave the router it is in, or on the way to, from this cycle on
         ("entered", "i8"),  # when its packet was sent
         ("unloaded", "i8"),  # when its packet would arrive if it were alone
@@ -46,7 +48,13 @@ flit_t = np.dtype(
 )
 
 lane_t = np.dtype(  # the buffer of a virtual channel
-    [("head", "i4"), ("count", "i4"), ("output", "i4"), ("flit", flit_t, (LANE_FLITS,))],  # output: of the flit at the front
+    [
+        ("head", "i4"),
+        ("count", "i4"),
+        ("output", "i4"),  # of the flit at the front,
+        ("next_vc", "i4"),  # and its virtual channel there
+        ("flit", flit_t, (LANE_FLITS,)),
+    ],
     align=True,
 )
 
@@ -93,11 +101,13 @@ def next_place(lane):
 
 
 @compiled
-def route(network, port, destination):
-    """The output that takes a flit at an input towards its destination: along the row first, then along the column."""
+def route(network, port, flit):
+    """The output that takes a flit at an input towards its destination: to its row, along it, then along the column."""
     entry = network.input[port]
-    column = network.column_of_destination[destination]
-    row = network.row_of_destination[destination]
+    column = network.column_of_destination[flit.destination]
+    row = network.row_of_destination[flit.destination]
+    if column != entry.column and flit.row != entry.row:
+        return 4 * entry.router + (SOUTH if flit.row > entry.row else NORTH)
     if column > entry.column:
         return 4 * entry.router + EAST
     if column < entry.column:
@@ -106,7 +116,7 @@ def route(network, port, destination):
         return 4 * entry.router + SOUTH
     if row < entry.row:
         return 4 * entry.router + NORTH
-    return MAX_LINKS + destination
+    return MAX_LINKS + flit.destination
 
 
 @compiled
@@ -136,9 +146,15 @@ def choose(network, port, cycle):
 
 
 @compiled
+def lane_of(network, router, lane):
+    """A router's lane by its number there."""
+    return network.input[network.input_in_slot[router, lane // MAX_VCS]].lane[lane % MAX_VCS]
+
+
+@compiled
 def front_flit(network, router, lane):
     """The flit at the front of a router's lane."""
-    return front(network.input[network.input_in_slot[router, lane // MAX_VCS]].lane[lane % MAX_VCS])
+    return front(lane_of(network, router, lane))
 
 
 @compiled
@@ -150,7 +166,7 @@ def front_ready(network, router, lane):
 @compiled
 def is_open(network, port, lane):
     """Whether an output's virtual channel has a place for a flit, and no other lane's packet is under way on it."""
-    vc = lane % MAX_VCS
+    vc = lane_of(network, network.output[port].router, lane).next_vc
     owner = network.output[port].owner[vc]
     return (owner == lane or owner == NOTHING) and places(network, port, vc) > 0
 
@@ -197,19 +213,19 @@ def cross(network, port, vc, cycle):
     """The flit at the front of a lane crosses its router to the link or to the destination."""
     entry = network.input[port]
     flit = front(entry.lane[vc])
-    way = entry.lane[vc].output
+    way, next_vc = entry.lane[vc].output, entry.lane[vc].next_vc
     output = network.output[way]
     lane = entry.slot * MAX_VCS + vc
     output.turn = lane
-    output.owner[vc] = NOTHING if flit.is_last else lane
+    output.owner[next_vc] = NOTHING if flit.is_last else lane
     output.flits += 1
     network.counters.flit_hops += 1
     if way >= MAX_LINKS:
         eject(network, flit, cycle)
     else:
-        output.credits[vc] -= 1
-        travel(network, flit, next_place(network.input[way].lane[vc]), cycle)
-        join(network, way, vc)
+        output.credits[next_vc] -= 1
+        travel(network, flit, next_place(network.input[way].lane[next_vc]), cycle)
+        join(network, way, next_vc)
     leave(network, port, vc, cycle)
 
 
@@ -220,6 +236,7 @@ def travel(network, flit, place, cycle):
     place.destination = flit.destination
     place.flits = flit.flits
     place.is_last = flit.is_last
+    place.row = flit.row
     place.ready = cycle + network.channel_latency_cycles + network.routing_delay_cycles
     place.entered = flit.entered
     place.unloaded = flit.unloaded
@@ -254,7 +271,8 @@ def ask(network, port, vc):
     """The flit at the front of a lane asks for the output it is routed to."""
     entry = network.input[port]
     lane = entry.lane[vc]
-    lane.output = route(network, port, front(lane).destination)
+    lane.output = route(network, port, front(lane))
+    lane.next_vc = next_channel(network, port, vc, front(lane).destination)
     network.output[lane.output].wanted |= 1 << (entry.slot * MAX_VCS + vc)
     wake_at(network.alarm, lane.output, max(front(lane).ready, network.alarm.now + 1))
 

@@ -11,9 +11,9 @@ for each of them than `useful_percent` of those in the period before.
 
 Choices: the paper's table of parameters was not at hand: lengths, thresholds and steps are from memory, and unchecked. A branch
 stays confirmed until the launch ends; a match is looked for at the shortest distance first; the delay begins at 0.
-It gains where tries that fail hinder those that hold a lock (ATM with few accounts), and saves instructions wherever warps spin.
-Where a wait is one of a chain of waits (CQ with short rings), it makes each longer, and loses. A search through equal values,
-whose loop compares nothing else, looks like spinning.
+It gains where tries that fail hinder those that hold a lock (ATM with few accounts; HT with few buckets on four cores), and saves
+instructions wherever warps spin. Where tries hinder nobody (HT with few buckets on two cores), delays only make waits longer, and
+it loses. A search through equal values, whose loop compares nothing else, looks like spinning.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""CAWA: the most critical warp issues first, and has a part of the L1 (Lee, Arunkumar, Wu, ISCA 2015; after CAWS, BOOK 5.1.4).
+"""CAWA: the most critical warp issues first, and has a part of the L1 (Lee, Arunkumar, Wu, ISCA 2015; after CAWS, BOOK 5.1.2).
 
 `gcaws`: a scheduler stays on a warp until it stalls, then takes the most critical one (policies/criticality.py).
 
@@ -22,7 +22,7 @@ from simtlab.policies.criticality import criticality as score_of
 from simtlab.policies.criticality import most_critical, note_issue
 from simtlab.policies.hook import NO_WAY, bit_of, count_bits, hook, is_empty, lowest_bit, may_go, oldest
 
-source = "Lee, Arunkumar, Wu, ISCA 2015; BOOK 5.1.4"
+source = "Lee, Arunkumar, Wu, ISCA 2015; BOOK 5.1.2"
 bytes_a_core = criticality.BYTES + 256 * 2 // 8 + 128 // 8 + 8  # 256 counters of 2 bits; a bit for each of 128 lines; a set
 PCS, LIKELY, MOST = 256, 2, 3
 state = np.dtype([

@@ -1,4 +1,4 @@
-"""Criticality-aware warp scheduling: the warp that will end last issues first (Lee and Wu, PACT 2014; BOOK 5.1.4).
+"""Criticality-aware warp scheduling: the warp that will end last issues first (Lee and Wu, PACT 2014; BOOK 5.1.2).
 
 Warps of a CTA end at different times, and the CTA's place is free with the last of them. A warp's criticality is predicted while it
 runs (policies/criticality.py): instructions left times its mean cycles an instruction, and the cycles it has stalled. A scheduler
@@ -15,7 +15,7 @@ from simtlab.policies import criticality
 from simtlab.policies.criticality import most_critical, note_issue
 from simtlab.policies.hook import bit_of, hook, oldest
 
-source = "Lee, Wu, PACT 2014; BOOK 5.1.4"
+source = "Lee, Wu, PACT 2014; BOOK 5.1.2"
 bytes_a_core = criticality.BYTES
 state = np.dtype([*criticality.fields, ("greedy", "i8"), ("preferred", "i8")])
 parameters = {"greedy": 0}

@@ -7,8 +7,8 @@ down, warps whose score begins above the cutoff may not issue global loads: with
 
 Choices, the first two those of the authors' simulator: the warp whose score crosses the cutoff may still load; victim tags are in
 sets of 8, replaced first in, first out; the stack is made at a hit among the victims and every `period` cycles. Two-level
-schedulers take a warp that is held back out of their active set. Where memory has bandwidth to spare, few warps that hit can be
-slower than many that miss: there it loses.
+schedulers take a warp that is held back out of their active set. A warp at a barrier is not in the stack: it may wait for one that
+is held back. Where memory has bandwidth to spare, few warps that hit can be slower than many that miss: there it loses.
 """
 
 import numpy as np
@@ -66,8 +66,8 @@ def on_tick(core, own, count, cycle):
 
 @compiled
 def below_cutoff(core, own, cycle):
-    """The warps whose scores, stacked from the highest down, begin below the cutoff."""
-    left, allowed = core.occupied, np.uint64(0)
+    """The warps whose scores, stacked from the highest down, begin below the cutoff, and those at a barrier."""
+    left, allowed = np.uint64(core.occupied & ~core.barrier), core.barrier
     room = own.base_score * count_bits(core.occupied)
     while left != 0 and room > 0:
         best = highest(own, left, cycle)

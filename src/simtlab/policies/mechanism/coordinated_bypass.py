@@ -7,7 +7,8 @@ rejected an access, per cycle; if that has become clearly less, the share moves 
 
 Choices: the two limits in percent, the eighths, the window, that hits and rejections count alike and that an eighth less is clearly
 less are ours; the share turns round at its ends; a hit on a pending miss is not a hit; a load that the profile does not have uses
-the L1, so that without a profile nothing is done.
+the L1, so that without a profile nothing is done. Where the earlier run thrashes all its loads are poor, and going around gains
+little (KM); a load that hits more than `good` with fewer warps is never moderate.
 """
 
 import numpy as np

@@ -17,7 +17,7 @@ SUITE = "spin locks"
 CATEGORY = "irregular"
 SIZES = {
     "tiny": {"transfers": 512, "accounts": 128, "ctas": 2},
-    "small": {"transfers": 92_160, "accounts": 1000, "ctas": 360},
+    "small": {"transfers": 92_160, "accounts": 1250, "ctas": 360},
     "paper": {"transfers": 122_880, "accounts": 1000, "ctas": 480},
 }
 THREADS = 256

@@ -1,10 +1,10 @@
 """CQ, concurrent queues: half of the warps put items into rings, the other half take them out.
 
 Suite: spin locks, for scheduling as in BOOK 5.1.4; here with tickets instead of a lock. Irregular.
-A thread takes a ticket, which names a place of the ring and its turn there, and spins on a load until the turn has come: to put,
-until the item a round before was taken; to take, until there is one. Nobody holds a lock; a warp that waits needs another warp to
-get on. A CTA puts as many items as it takes, so that a machine that holds only some of the CTAs does not wait for the others.
-All sizes are ours.
+A thread takes a ticket, which names a place of the ring and its turn there, and spins until the turn has come: to put, until
+the item a round before was taken; to take, until there is one. Every look is an atomic at the L2. Nobody holds a lock; a warp that
+waits needs another warp to get on. A CTA puts as many items as it takes, so that a machine that holds only some of the CTAs
+does not wait for the others. All sizes are ours.
 """
 
 from typing import Any
