@@ -7,8 +7,8 @@ around its lines is for groups to come, and its own misses are spread over more 
 of the four lines of a block have missed, it fetches the others.
 
 Parts: `spread` = 0 has neighbouring warps in a group, `prefetch` = 0 no prefetcher. Choices: issue slots that the current group
-leaves empty go to the next one that is ready; a core's schedulers share the current group, so that an odd number of `groups`
-serves two of them best; blocks are kept in a direct-mapped table.
+leaves empty go to the next one that is ready (holding back the loads of later groups did worse); a core's schedulers share the
+current group, so that an odd number of `groups` serves two of them best; blocks are kept in a direct-mapped table.
 """
 
 import numpy as np
