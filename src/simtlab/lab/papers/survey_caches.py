@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 
+from simtlab.lab.ingredients import configuration
+from simtlab.lab.machines import MachineChoice
 from simtlab.lab.paper.charts import Chart, over
 from simtlab.lab.paper.study import Expected, Figure, Setting, Study
-from simtlab.lab.paper.survey import ALL, Keys, Policies, Survey, who_wins
+from simtlab.lab.paper.survey import ALL, NO_KEYS, Keys, Policies, Survey, who_wins
 from simtlab.lab.store.result import Result
 from simtlab.lab.sweep.sweep import Sweep
+from simtlab.machine.build import mesh_crosspoints
 
 SENSITIVE, DIVERGENT, REGULAR = "cache-sensitive", "memory-divergent", "regular"
 KINDS = {
@@ -66,6 +69,11 @@ ID_PARTS = {
     "sectors alone": mechanism("id-cache,bypass=0"),
 }  # fmt: skip
 LARGE: Keys = {"l1d.bytes": 131_072, "l1d.ways": 32, "shared_memory.shares_l1": False}
+MESH: Keys = {
+    "network.kind": "mesh", "network.mesh_width": 6, "network.mesh_height": 5, "network.virtual_channels": 2,
+    "network.slice_placement": "checkerboard",
+}  # fmt: skip
+HALVED: Keys = {**MESH, "network.half_routers": True}
 SCHEDULERS = 2  # of a gtx480's core: a limit is so many warps of each
 LIMITS: dict[str, Policies] = {
     f"{warps} warps": {"warp_scheduler": f"static-limit,warps={warps // SCHEDULERS}"} for warps in (8, 16, 32)
@@ -110,6 +118,22 @@ def mrpb_runs(setting: Setting) -> list[Sweep]:
 def mrpb(found: Sequence[Result]) -> Chart:
     series = {name: SURVEY.gain(found, WHOLE["MRPB"], keys=keys) for name, keys in L1S.items()}
     return SURVEY.chart(series, "MRPB's speedup over the same L1 without it")
+
+
+def crosspoints(keys: Keys) -> int:
+    """Of all switches of the mesh."""
+    return mesh_crosspoints(configuration(MachineChoice("gtx480", keys)))
+
+
+def mesh_runs(setting: Setting) -> list[Sweep]:
+    return [sweep for keys in (NO_KEYS, MESH, HALVED) for sweep in SURVEY.runs(keys=keys)(setting)]
+
+
+def mesh(found: Sequence[Result]) -> Chart:
+    crossbar, full, halved = (SURVEY.values(found, {}, keys=keys) for keys in (NO_KEYS, MESH, HALVED))
+    series = {name: [over(a, b) for a, b in zip(full, values, strict=True)]
+              for name, values in (("half routers", halved), ("crossbar", crossbar))}  # fmt: skip
+    return SURVEY.chart(series, "speedup over a mesh of full routers")
 
 
 def tokens(found: Sequence[Result]) -> Chart:
@@ -181,6 +205,9 @@ STUDY = Study(
                SURVEY.gains("speedup over DRAM that serves requests in order", ARBITERS, IN_ORDER), words=who_wins,
                text="Yuan et al. want the network to bring requests in an order that even a simple DRAM scheduler serves well; "
                     "FR-FCFS, which looks for row hits itself, shows how far that goes."),
+        Figure("mesh", "Half routers in a mesh", mesh_runs, mesh, words=who_wins,
+               text=f"Cores and L2 slices on a mesh of 6 x 5, the slices at every second router, which has no turns (Bakhoda et "
+                    f"al., MICRO 2010): {crosspoints(HALVED)} crosspoints instead of {crosspoints(MESH)}."),
     ],
     remarks={
         "Machine and baseline": f"{MACHINE_TEXT} {BASELINE_TEXT}",
@@ -188,7 +215,7 @@ STUDY = Study(
         "Left out": (
             "Coordinated bypassing (Xie et al., 4.4.5) needs the profile of an earlier run of the same program, which an "
             "experiment cannot name yet: `sl.Gpu(mechanism=\"coordinated-bypass\", profile=…)` can. The locality taxonomy (Jia et "
-            "al. 2012, 4.4.2) is an analysis and changes nothing. The half-router mesh (Bakhoda et al., 4.4.1) is another machine."
+            "al. 2012, 4.4.2) is an analysis and changes nothing."
         ),
         "Reading the numbers": READING,
     },
