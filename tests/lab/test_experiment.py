@@ -53,6 +53,17 @@ def test_the_cuda_compiler_is_part_of_the_key(monkeypatch):
     assert after != before
 
 
+def test_a_result_has_its_time_on_the_machine_which_the_clocks_change(program):
+    """At 1,400 MHz a cycle takes 1 / 1400 us, with clocks that are 15% faster 1 / 1.15 of that."""
+    faster = {"clocks": PolicyChoice("fixed", {"core": 2, "memory": 2})}
+    usual, fast = (
+        run_experiment(Experiment(str(program), "tiny", MachineChoice("caps-gtx480", {"core.cores": 1}, policies))).counters
+        for policies in ({}, faster)
+    )
+    assert usual["machine_seconds"] == pytest.approx(usual["cycles"] / 1400e6, rel=0.01)
+    assert fast["machine_seconds"] == pytest.approx(fast["cycles"] / (1.15 * 1400e6), rel=0.01)
+
+
 def test_a_result_says_whose_register_count_decided(program):
     record = run_experiment(experiment(program, changes={"core.cores": 1}))
     assert {row["registers_from"] for row in record.occupancy} == {"ptxas for sm_75"}

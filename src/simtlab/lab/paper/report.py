@@ -113,6 +113,7 @@ def as_json(report: Report) -> dict[str, Any]:
             "title": figure.title,
             "machines": {gpu: chart.as_json() for gpu, chart in charts.items()},
             "expected": compared(charts[report.gpus[0]], figure.expected),
+            "words": list(figure.words(charts[report.gpus[0]])) if figure.words else [],
             "files": [path.name for gpu in charts for path in report.files.get((figure.name, gpu), [])],
         }
         for figure, charts in report.figures()
@@ -144,6 +145,7 @@ def page(report: Report) -> list[Block]:
         if figure.expected:
             blocks.append(_expected_table(chart, figure.expected))
         blocks.append(_value_table(charts))
+        blocks += [Text(paragraph) for paragraph in figure.words(chart)] if figure.words else []
     blocks += [Heading(2, "Machine" if len(report.gpus) == 1 else "Machines"), _machine_table(report.gpus)]
     for title, text in study.remarks.items():
         blocks += [Heading(2, title), Text(text)]

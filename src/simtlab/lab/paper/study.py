@@ -50,6 +50,7 @@ class Figure:
     chart: Callable[[Sequence[Result]], Chart]
     expected: Sequence[Expected] = ()
     text: str = ""  # what to see in it
+    words: Callable[[Chart], Sequence[str]] | None = None  # paragraphs that say what its numbers are
 
     def runs(self, setting: Setting) -> list[Sweep]:
         """The sweeps it needs; an error if its function gives anything else."""
