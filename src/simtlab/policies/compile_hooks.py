@@ -25,6 +25,7 @@ from simtlab.policies.units import RECORDS
 from simtlab.storage import cache_directory, import_file
 
 ENTRY = FOLDER / "entry.py"
+CACHES = ("l1", "l2")  # units whose hooks are given the number of a line
 LONGEST_WORDS = 200  # of the compiler's own text in a message
 
 
@@ -84,7 +85,7 @@ class Entry:
         try:
             with cache_in(kept_in), checked_indices(self.checked):
                 self.check_answer(module.inner, kept_in)
-                return cfunc(signature, cache=True)(module.of_record)
+                return cfunc(signature, cache=True)(module.of_cache if self.unit in CACHES else module.of_record)
         except NumbaError as error:
             raise PolicyError(f"policy '{self.policy}': {self.hook} cannot be compiled: {in_words(error)}") from None
 
@@ -93,7 +94,8 @@ class Entry:
         if self.point.answers == "nothing" or kept_in.is_dir():
             return
         record = numba.from_dtype(RECORDS[self.unit])
-        given = inner.get_call_template((record, numba.from_dtype(self.state), types.uint64, types.int64), {})[0]
+        argument = types.int64 if self.unit in CACHES else types.uint64
+        given = inner.get_call_template((record, numba.from_dtype(self.state), argument, types.int64), {})[0]
         answer = given.cases[0].return_type if hasattr(given, "cases") else None
         if isinstance(answer, types.NoneType | types.Optional):
             way = "nothing" if isinstance(answer, types.NoneType) else "nothing on one of its ways"
@@ -109,7 +111,7 @@ class Entry:
         unit, state = view(record, RECORDS[self.unit])[0], view(own, self.state)[0]
         raised, given = 0, 0
         try:
-            result = self.function(unit, state, np.uint64(argument), cycle)
+            result = self.function(unit, state, np.int64(argument) if self.unit in CACHES else np.uint64(argument), cycle)
             given = 0 if result is None else int(result)
             if (result is not None or self.point.answers == "nothing") and answer.legal(unit, np.uint64(argument), given):
                 return given
