@@ -55,7 +55,7 @@ def test_the_cuda_compiler_is_part_of_the_key(monkeypatch):
 
 def test_a_result_has_its_time_on_the_machine_which_the_clocks_change(program):
     """At 1,400 MHz a cycle takes 1 / 1400 us, with clocks that are 15% faster 1 / 1.15 of that."""
-    faster = {"clocks": PolicyChoice("fixed", {"core": 2, "memory": 2})}
+    faster = {"clocks": PolicyChoice("fixed", {"core": 2, "memory": 2, "period": 16})}
     usual, fast = (
         run_experiment(Experiment(str(program), "tiny", MachineChoice("caps-gtx480", {"core.cores": 1}, policies))).counters
         for policies in ({}, faster)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from simtlab.lab.paper.charts import Chart, over
 from simtlab.lab.paper.study import Expected, Figure, Study
-from simtlab.lab.paper.survey import ALL, Policies, Survey, joules, who_wins
+from simtlab.lab.paper.survey import ALL, CLEAR, Policies, Survey, joules, listed, who_wins
 from simtlab.lab.papers.survey_caches import (
     BASELINE_TEXT,
     DIVERGENT,
@@ -76,6 +76,23 @@ def locks(found: Sequence[Result]) -> Chart:
     return SPINNING.chart({**speed, **energy}, "times better with BOWS")
 
 
+def on_locks(chart: Chart) -> list[str]:
+    """What BOWS comes to over each rival, as the numbers have it."""
+    return [" ".join(over_rival(chart, name) for name in RIVALS)]
+
+
+def over_rival(chart: Chart, rival: str) -> str:
+    speed, energy = f"speed over {rival}", f"energy of {rival} over its own"
+    pair = chart.value(speed, LOCKS), chart.value(energy, LOCKS)
+    if None in pair:
+        return f"Over {rival}: not everything has run."
+    faster = [name for name in chart.groups if (chart.value(speed, name) or 1) >= 1 + CLEAR]
+    slower = [name for name in chart.groups if (chart.value(speed, name) or 1) <= 1 - CLEAR]
+    parts = [f"{word} on {listed(names)}" for word, names in (("faster", faster), ("slower", slower)) if names]
+    where = " and ".join(parts) or "as fast everywhere"
+    return f"Over {rival}: {pair[0]:.3f} times the speed in the mean, {where}; {rival} takes {pair[1]:.3f} times its energy."
+
+
 CCWS12, DAWS13, EQ14, OWL13, PA13, MASCAR15, CAWA15, CAWS14 = (
     f"{paper}, abstract" for paper in (
         "Rogers et al., MICRO 2012", "Rogers et al., MICRO 2013", "Sethia and Mahlke, MICRO 2014", "Jog et al., ASPLOS 2013",
@@ -120,7 +137,7 @@ STUDY = Study(
         Figure("locks", "BOWS on programs that spin", SPINNING.runs(RIVALS, {"BOWS": WHOLE["BOWS"]}), locks, [
             Expected("speed", "speed over CAWA", LOCKS, 1.5, BOWS18),
             Expected("energy", "energy of CAWA over its own", LOCKS, 1.6, BOWS18),
-        ], "BOOK names Lee and Wu, the paper CAWA.", words=who_wins),
+        ], "BOOK names Lee and Wu, the paper CAWA.", words=on_locks),
     ],
     remarks={
         "Machine and baseline": (
