@@ -39,8 +39,8 @@ KNOWN = {
     "Not understood: 32 lanes that add to one word, which are shuffles, a vote and one atomic": {
         "shared_atomic_one_address": {1: -11, 4: -12, 8: -12, 16: -13, 32: -21},
     },
-    "A fence goes to the L2 and back by itself after the store it waits for has, and fences of several warps wait for each other; a "
-    "store that was combined with an earlier one counts as done": {
+    "A fence goes to the L2 and back by itself after the store it waits for has, and fences of several warps wait for each other; "
+    "a store that was combined with an earlier one counts as done": {
         "fence": {1: -54, 4: -56, 8: -64, 16: -66, 32: -70},
     },
     "32 lines of constants fill the cache: on an H200 one access in nine misses, as if something else had a line of it": {
