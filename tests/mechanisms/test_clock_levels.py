@@ -57,10 +57,9 @@ def test_all_clocks_lower_are_the_same_machine_slower():
     assert slow.timing.seconds == pytest.approx(plain.timing.seconds / 0.8, rel=0.01)
 
 
-def test_the_next_launch_begins_at_the_usual_clocks():
-    gpu = sl.Gpu("caps-gtx480", set={"core.cores": 4}, clocks="fixed,core=2,period=2000")
+def test_every_launch_is_asked_for_as_it_begins():
+    gpu = sl.Gpu("caps-gtx480", set={"core.cores": 4}, clocks="fixed,core=2")
     kernel, out = gpu.compile(ARITHMETIC)["fma_loop"], gpu.zeros(256)
-    first, second = (kernel(1, 256, [out, np.int32(20)]) for _ in range(2))
-    assert second.cycles < 2000
-    assert second.timing.seconds == second.cycles / 1400e6
-    assert first.cycles >= second.cycles
+    for _ in range(2):
+        run = kernel(1, 256, [out, np.int32(20)])
+        assert run.timing.seconds == pytest.approx(run.cycles / (1.15 * 1400e6), rel=0.01)

@@ -121,7 +121,7 @@ def prepare(config: MachineConfig, records: Records, launches: Sequence[Launch],
         fits.l1_bytes, fits.shared_bytes = l1_bytes, shared_bytes
     records.cores["ticked"] = records.cores["judged"] = gpu.cycle
     gpu.wake[:] = FAR_FUTURE
-    gpu.next_clocks = gpu.cycle + gpu.clock_period if gpu.hooks.clocks_choose else FAR_FUTURE
+    gpu.next_clocks = gpu.cycle + 1 if gpu.hooks.clocks_choose else FAR_FUTURE
     ticking = int(gpu.hooks.listening) >> EVENT_NUMBERS["on_tick"] & 1
     records.cores["next_throttle"] = gpu.cycle + 1 if gpu.hooks.cta_throttle_sample else FAR_FUTURE
     records.cores["next_tick"], records.cores["ticks"] = gpu.cycle + 1, 0
