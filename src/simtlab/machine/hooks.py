@@ -121,7 +121,8 @@ SLOTS = {
     }),
     "clocks": Slot("gpu", "how fast cores and memory run", {
         "choose": HookPoint(
-            "level: as they run now", "as a launch begins and every `period` cycles, a parameter: `clocks(core, memory)`, each LOW, USUAL or HIGH",
+            "level: as they run now",
+            "as a launch begins and every `period` cycles, a parameter: `clocks(core, memory)`, each LOW, USUAL or HIGH",
             required=True, answers="level",
         ),
     }),
