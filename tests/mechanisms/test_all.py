@@ -52,7 +52,7 @@ def test_a_mechanism_says_whose_it_is_what_it_takes_and_what_it_did(name):
     assert "BOOK" in module.source or "BOOK" in module.__doc__
 
 
-@pytest.mark.parametrize(("one", "other"), combinations(ALL, 2), ids=lambda name: name)
+@pytest.mark.parametrize(("one", "other"), list(combinations(ALL, 2)), ids=lambda name: name)
 def test_two_mechanisms_stand_beside_each_other_unless_they_fill_one_slot(one, other):
     both = load("mechanism", one).filled & load("mechanism", other).filled
     if both:

@@ -163,7 +163,7 @@ class Machine:
         self.records: Records = build(self.config)
         self._trouble = new_trouble(self.records)
         policies = enumerate(self.policies.items())
-        self._own = {slot: attach(policy, number, self.records, self._trouble) for number, (slot, policy) in policies}
+        self._own = {slot: attach(policy, self.records, self._trouble, number) for number, (slot, policy) in policies}
         self._plain = self.records.as_plain_arrays()
         self._tally = Tally(self.records)
         self._levels = Levels(self._tally, self._plain.gpu)

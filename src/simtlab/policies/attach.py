@@ -15,7 +15,7 @@ USUAL_PERIOD = 2048  # cycles until a throttle without a period of its own is as
 Place = Callable[[int], None]
 
 
-def attach(policy: Policy, number: int, records: Records, trouble: np.ndarray) -> np.ndarray:
+def attach(policy: Policy, records: Records, trouble: np.ndarray, number: int = 0) -> np.ndarray:
     """Give every unit a state of its own, and say where it tells trouble; keep the returned array as long as the machine runs.
 
     `number` is the policy's among the machine's."""
