@@ -411,7 +411,7 @@ NAMES = {counter.name for counter in COUNTERS}
 
 
 def test_every_counter_moves():
-    """Some move in tests of their own above, in test_energy, test_l2_entry and tests/mechanisms; no instruction uses a tensor unit yet."""
+    """Some move in tests of their own: above, in test_energy, test_l2_entry and tests/mechanisms; none uses a tensor unit yet."""
     changes = {"core.cores": 2, "l1d.mshr_entries": 8, "l1d.miss_queue_entries": 2, "l2.mshr_entries": 1}
     moved = {name for name, value in everything("caps-gtx480", changes).items() if value}
     for preset in ("v100", "h200"):
