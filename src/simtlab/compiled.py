@@ -122,6 +122,23 @@ def _fetch_add(typing, address, amount):
 
 
 @intrinsic
+def _load_acquire(typing, address):
+    def generate(context, builder, signature, args):
+        return builder.load_atomic(builder.inttoptr(args[0], ir.IntType(64).as_pointer()), "acquire", 8)
+
+    return types.int64(types.int64), generate
+
+
+@intrinsic
+def _store_release(typing, address, value):
+    def generate(context, builder, signature, args):
+        builder.store_atomic(args[1], builder.inttoptr(args[0], ir.IntType(64).as_pointer()), "release", 8)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), generate
+
+
+@intrinsic
 def _count_ones(typing, word):
     def generate(context, builder, signature, args):
         return builder.ctpop(args[0])
@@ -208,6 +225,8 @@ call_hook: Any
 call_operation: Any
 call_and_catch: Any
 fetch_add: Any
+load_acquire: Any
+store_release: Any
 count_ones: Any
 count_trailing_zeros: Any
 prefetch: Any
@@ -230,6 +249,14 @@ if UNCOMPILED:
         place = ctypes.c_int64.from_address(int(address))
         place.value += int(amount)
         return np.int64(place.value - int(amount))
+
+    def load_acquire(address):
+        """A 64-bit number that another host thread writes: what that thread wrote before it is seen too."""
+        return load_i64(address)
+
+    def store_release(address, value):
+        """Write a 64-bit number that other host threads wait for, after all that was written before."""
+        store_i64(address, value)
 
     def call_hook(function, unit, own, argument, cycle):
         """Call a policy's hook: addresses of the unit's record and of the policy's own, one argument, the cycle."""
@@ -265,6 +292,7 @@ if UNCOMPILED:
 else:
     call_operation, fetch_add, call_hook, call_and_catch = _call_operation, _fetch_add, _call_hook, _call_and_catch
     count_ones, count_trailing_zeros, prefetch = _count_ones, _count_trailing_zeros, _prefetch
+    load_acquire, store_release = _load_acquire, _store_release
     load_u8, load_u32 = _loader(types.uint8, 8), _loader(types.uint32, 32)
     load_i32, load_i64 = _loader(types.int32, 32), _loader(types.int64, 64)
     store_u8, store_u16 = _storer(types.uint8, 8), _storer(types.uint16, 16)

@@ -57,7 +57,8 @@ class Gpu:
 
     `Gpu("caps-gtx480", warp_scheduler="two-level,active_warps=6", set={"core.cores": 8})` is a preset with a policy and a
     changed key. Every slot of `simtlab.machine.hooks` can be named so; a policy is a name or the path of a file.
-    `threads` is how many host threads run CTAs functionally; it changes how long a launch takes, never what it computes.
+    `threads` is how many host threads run a launch: CTAs functionally (usually one for each processor), or the parts of a machine
+    (usually one). It changes how long a launch takes, never what it computes or counts.
     `push_order` says which side of a branch goes on the SIMT stack first and runs last: the one with the "most-lanes", the
     one with the "fewest-lanes", or the one that is "taken".
     `printf_bytes` is the size of the buffer for what one launch prints.
@@ -92,7 +93,7 @@ class Gpu:
     ):
         self.machine = None
         if machine is not None:
-            self.machine = build_machine(machine, policies, read_changes(set), check_policies, profile)
+            self.machine = build_machine(machine, policies, read_changes(set), check_policies, profile, threads or 1)
             limit_cycles(self.machine, max_cycles, stuck_cycles)
         elif max_cycles is not None or stuck_cycles is not None:
             raise SimtlabError("a limit of cycles is for timed runs: name a machine, as in Gpu('caps-gtx480')")
@@ -318,7 +319,12 @@ class Stream:
 
 
 def build_machine(
-    machine: Any, policies: Mapping[str, Any], changes: Mapping[str, Any], check_policies: bool, profile: Iterable[Run]
+    machine: Any,
+    policies: Mapping[str, Any],
+    changes: Mapping[str, Any],
+    check_policies: bool,
+    profile: Iterable[Run],
+    threads: int = 1,
 ) -> Machine:
     """A machine from a preset's name, a file, or a configuration, with policies by slot."""
     from simtlab.machine.config import MachineConfig, load
@@ -341,7 +347,7 @@ def build_machine(
     config = machine if isinstance(machine, MachineConfig) else load(machine)
     with _building:
         found = profile_of(run._timing() for run in profile)
-        return Machine(config.replace(changes) if changes else config, choices, check_policies, found)
+        return Machine(config.replace(changes) if changes else config, choices, check_policies, found, threads)
 
 
 def type_of(variable: str, text: str, compile: Callable[[str, str], CompiledCuda]) -> Type | None:

@@ -52,8 +52,8 @@ class Records:
         return Records(*(np.asarray(getattr(self, field.name)) for field in fields(self)))
 
 
-def build(config: MachineConfig) -> Records:
-    """A machine at rest."""
+def build(config: MachineConfig, threads: int = 1) -> Records:
+    """A machine at rest, with a record of the chip for each host thread that may run it."""
     cores = _new_cores(config)
     slices = _new_slices(config)
     channels = dram.new_channels(config.dram.channels)
@@ -66,7 +66,7 @@ def build(config: MachineConfig) -> Records:
     for direction in (TO_MEMORY, TO_CORES):
         net.configure(networks[direction], config.network.kind, _network_settings(config, direction))
     requests = new_requests()
-    gpu = new_records(1, gpu_t)
+    gpu = new_records(threads, gpu_t)
     _configure_gpu(gpu[0], config)
     records = Records(gpu, cores, slices, channels, networks, requests)
     _note_addresses(records)

@@ -1,89 +1,249 @@
-"""The clock: cores, network, L2 and DRAM, each at its own rate. Cycles in which nothing can happen are jumped over."""
+"""The clock: cores, network, L2 and DRAM, each at its own rate. Cycles in which nothing can happen are jumped over.
+
+The chip is in parts, one for each host thread (threads.py): a part's cores are ticked, and its slices and channels. In a cycle the
+cores come first, then the networks, then L2 and DRAM. Where nobody has to look at the chip in between, L2 and DRAM have their
+cycle together with the cores' next one, so that the threads meet twice a cycle and not three times.
+"""
 
 import numpy as np
 
-from simtlab.compiled import compiled, count_trailing_zeros
+from simtlab.compiled import compiled, count_ones, count_trailing_zeros
 from simtlab.execute.state import Outcome
-from simtlab.machine.bit_set import WORD_BITS, is_empty, remove, those_due
+from simtlab.machine.bit_set import WORD_BITS, is_empty, those_due
 from simtlab.machine.clock_levels import ask_for_clocks
 from simtlab.machine.core import core as simt_core
+from simtlab.machine.core.late import carry_out
 from simtlab.machine.dispatch import dispatch
-from simtlab.machine.fifo import NOTHING, front, pop, push
+from simtlab.machine.fifo import NOTHING, push
 from simtlab.machine.intervals import next_end, note
 from simtlab.machine.memory import dram, l2_arrival, l2_slice
 from simtlab.machine.memory.l1_stores import write_back_all
-from simtlab.machine.memory.l2_entry import is_crowded, is_out_of_room
 from simtlab.machine.network import network as net
-from simtlab.machine.network.request_coalescer import hand_out, is_coalesced, join, note_sent
-from simtlab.machine.network.sector_packet import following, gather
-from simtlab.machine.request import Kind, end
+from simtlab.machine.network.ports import tick_network
+from simtlab.machine.request import Kind, balance, end, in_use
 from simtlab.machine.run_ahead import run_ahead
+from simtlab.machine.threads import (
+    call_others,
+    dismiss,
+    gather,
+    gather_flags,
+    pass_on_clocks,
+    pass_on_wakes,
+    report,
+    set_until,
+    wait_for_call,
+    wait_for_others,
+)
 from simtlab.machine.watch_log import note_cycle
 
-tick_core, close_accounts = simt_core.tick, simt_core.close_accounts
-send, receivers, receive, take = net.send, net.receivers, net.receive, net.take
-move_packets, next_in_network = net.tick, net.next_event
-tick_slice, arrive, wake_slice = l2_slice.tick, l2_arrival.arrive, l2_arrival.wake_slice
+tick_core, close_accounts, next_in_network = simt_core.tick, simt_core.close_accounts, net.next_event
+tick_slice, wake_slice = l2_slice.tick, l2_arrival.wake_slice
 tick_dram, finished, next_in_dram = dram.tick, dram.finished, dram.next_event
-READ, WRITE_BACK = int(Kind.READ), int(Kind.WRITE_BACK)
+WRITE_BACK = int(Kind.WRITE_BACK)
 SPENT, DONE = int(Outcome.SPENT), int(Outcome.DONE)
 FAR_FUTURE = np.int64(1 << 62)
-TO_MEMORY, TO_CORES = 0, 1
+MEMORY, CORES = 1, 2  # what is to be ticked of each part
+BETWEEN, CORES_TICKED, MEMORY_TICKED = 0, 1, 2  # how far the cycle is
 
 
 @compiled
-def run(gpus, cores, slices, channels, networks, pools, ledgers, parts, levels, until):
-    """Run until all kernels are done, a cycle is reached, or something needs the host, and keep the ledger of intervals. From
-    Python it takes arrays only, also where there is one record: they are handed over in far less time."""
-    gpu, ledger = gpus[0], ledgers[0]
+def run(crews, gpus, cores, slices, channels, networks, pools, ledgers, parts, levels, until, thread):
+    """Run until all kernels are done, a cycle is reached, or something needs the host, and keep the ledger of intervals. Each host
+    thread calls this; the first one leads. From Python it takes arrays only, also where there is one record: they are handed over
+    in far less time."""
+    crew, requests = crews[0], pools[0]
+    if thread == 0:
+        set_until(gpus, min(until, next_end(ledgers[0]), gpus[0].next_clocks))
     while True:
-        gpu.until = min(until, next_end(ledger), gpu.next_clocks)
-        outcome = run_stretch(gpu, cores, slices, channels, networks, pools[0])
-        if gpu.cycle == next_end(ledger):
-            close_accounts(cores, gpu.cycle)
-            note(ledger, parts, gpu.cycle)
-        if gpu.cycle == gpu.next_clocks:
-            close_accounts(cores, gpu.cycle)
-            ask_for_clocks(gpu, levels[0], parts)
-        if outcome != SPENT or gpu.cycle >= until or gpu.blocks.full or gpu.pause:
-            return outcome
+        last = thread
+        if thread != 0:
+            wait_for_call(crew, thread)
+        elif lead(crew, gpus, cores, slices, networks, requests, ledgers[0], parts, levels[0], until):
+            last = 0 if crew.together else len(gpus) - 1
+        else:
+            gather(gpus)
+            dismiss(crew, len(gpus))
+        if crew.stop:
+            report(crew, thread)
+            return gpus[0].outcome
+        for t in range(thread, last + 1):
+            tick_part(gpus[t], cores, slices, channels, requests)
+        if thread != 0:
+            report(crew, thread)
 
 
 @compiled
-def run_stretch(gpu, cores, slices, channels, networks, requests):
-    """Run until all kernels are done, `gpu.until` is reached, or something needs the host."""
-    while gpu.cycle < gpu.until:
-        gpu.cycle += 1
-        if gpu.dispatching or gpu.cycle >= gpu.launch_at:
-            dispatch(gpu, cores)
-        busy = tick_cores(gpu, cores, requests)
-        tick_memory(gpu, cores, slices, channels, networks, requests)
-        if gpu.watch != 0:
-            note_cycle(gpu, cores, requests)
-        if gpu.outcome != SPENT:
-            return gpu.outcome
-        at_rest = gpu.finished_kernels == gpu.kernels and requests.used == 0 and gpu.ahead <= gpu.cycle
-        if at_rest and not write_back_all(gpu, cores, requests) and is_finished(gpu):
-            return DONE
-        if gpu.jump and not busy:  # where cores are busy, looking for a jump would cost more than it saves
-            jump(gpu, min(next_event(gpu, networks) - 1, gpu.until))
-    return SPENT
+def lead(crew, gpus, cores, slices, networks, requests, ledger, parts, levels, until):
+    """What concerns the whole chip, between two ticks of its parts. False if the run ends."""
+    gpu = gpus[0]
+    if crew.together:
+        wait_for_others(crew, len(gpus))
+        crew.together = 0
+    also = 0
+    if gpu.step == CORES_TICKED:
+        meet(gpus, cores, slices, networks, requests)
+        if not goes_on(gpu):
+            gpu.step = MEMORY_TICKED
+            order(crew, gpus, MEMORY)
+            return True
+        also = MEMORY
+    elif gpu.step == MEMORY_TICKED:
+        look_around(gpus, cores, networks, requests)
+        gpu.step = BETWEEN
+    if (gpu.outcome != SPENT or gpu.cycle >= gpu.until) and not keep_books(gpus, cores, ledger, parts, levels, until):
+        return False
+    begin_cycle(gpus, cores)
+    gpu.step = CORES_TICKED
+    order(crew, gpus, CORES | also)
+    return True
 
 
 @compiled
-def is_finished(gpu):
+def meet(gpus, cores, slices, networks, requests):
+    """All cores have had the cycle: what they wrote is seen, and the networks have theirs."""
+    gpu = gpus[0]
+    gather_flags(gpus)
+    for thread in range(len(gpus)):
+        carry_out(gpus[thread], gpu, cores)
+    if gpu.dispatching:
+        note_ends(gpu)
+    for thread in range(len(gpus)):
+        gpus[thread].network.progress += gpu.network.khz
+    while gpu.network.progress >= gpu.core_khz:
+        for thread in range(len(gpus)):
+            advance(gpus[thread].network, gpu.core_khz)
+        tick_network(gpus, cores, slices, networks, requests)
+    if len(gpus) > 1:
+        balance(requests, len(gpus))
+
+
+@compiled
+def note_ends(gpu):
+    """Kernels whose last CTA has ended."""
+    for k in range(gpu.kernels):
+        kernel = gpu.kernel[k]
+        if kernel.end < 0 and kernel.finished_ctas == kernel.launch.n_ctas:
+            kernel.end = kernel.last_cta_end
+            gpu.finished_kernels += 1
+            gpu.ended = max(gpu.ended, kernel.end)
+
+
+@compiled
+def goes_on(gpu):
+    """Whether the next cycle comes for sure, whatever L2 and DRAM do in this one, and nobody looks at the chip in between."""
+    if not gpu.busy or gpu.outcome != SPENT or gpu.cycle >= gpu.until or gpu.finished_kernels == gpu.kernels:
+        return False
+    return gpu.watch == 0 and gpu.shares_state == 0 and gpu.hooks.preemption_choose == 0
+
+
+@compiled
+def look_around(gpus, cores, networks, requests):
+    """All of the chip has had the cycle: whether everything is done, and else whether nothing happens for a while."""
+    gpu = gpus[0]
+    if gpu.watch != 0:
+        note_cycle(gpu, cores, requests)
+    if gpu.outcome != SPENT:
+        return
+    is_done = gpu.finished_kernels == gpu.kernels and is_at_rest(gpus, requests)
+    if is_done and not write_back_all(gpus, cores, requests) and is_finished(gpus):
+        gpu.outcome = DONE
+        return
+    if gpu.jump and not gpu.busy:  # where cores are busy, looking for a jump would cost more than it saves
+        cycle = min(next_event(gpus, networks) - 1, gpu.until)
+        for thread in range(len(gpus)):
+            jump(gpus[thread], cycle)
+
+
+@compiled
+def is_at_rest(gpus, requests):
+    for thread in range(len(gpus)):
+        if gpus[thread].ahead > gpus[0].cycle:
+            return False
+    return in_use(requests, len(gpus)) == 0
+
+
+@compiled
+def is_finished(gpus):
     """Whether a machine at rest has also waited, where it wrote to memory, until everybody sees that."""
+    gpu = gpus[0]
+    for thread in range(1, len(gpus)):
+        gpu.wrote |= gpus[thread].wrote
     if gpu.wrote and gpu.finish_at == 0:
         gpu.finish_at = gpu.ended + gpu.finish_cycles
     return gpu.cycle >= gpu.finish_at
 
 
 @compiled
+def keep_books(gpus, cores, ledger, parts, levels, until):
+    """An interval ends, or it is time to ask for the clocks. False if the run goes back to Python."""
+    gpu = gpus[0]
+    if gpu.cycle == next_end(ledger):
+        close_accounts(cores, gpu.cycle)
+        note(ledger, parts, gpu.cycle)
+    if gpu.cycle == gpu.next_clocks:
+        close_accounts(cores, gpu.cycle)
+        ask_for_clocks(gpu, levels, parts)
+        pass_on_clocks(gpus)
+    if gpu.outcome != SPENT or gpu.cycle >= until or gpu.pause:
+        return False
+    for thread in range(len(gpus)):
+        if gpus[thread].blocks.full:
+            return False
+    set_until(gpus, min(until, next_end(ledger), gpu.next_clocks))
+    return True
+
+
+@compiled
+def begin_cycle(gpus, cores):
+    """The next cycle; CTAs may move in."""
+    gpu = gpus[0]
+    for thread in range(len(gpus)):
+        gpus[thread].cycle += 1
+    if gpu.dispatching or gpu.cycle >= gpu.launch_at:
+        dispatch(gpu, cores)
+        pass_on_wakes(gpus)
+
+
+@compiled
+def order(crew, gpus, todo):
+    """Say what is to be ticked of each part, and have the other threads do so where it is enough to be worth calling them."""
+    for thread in range(len(gpus)):
+        gpus[thread].todo = todo
+    if len(gpus) > 1 and crew.least <= count_due(gpus, todo):
+        crew.together = 1
+        call_others(crew)
+
+
+@compiled
+def count_due(gpus, todo):
+    """Cores and slices that have something to do."""
+    found = np.int64(0)
+    for thread in range(len(gpus)):
+        gpu = gpus[thread]
+        for first in range(gpu.first_core, gpu.end_core if todo & CORES else gpu.first_core, WORD_BITS):
+            found += count_ones(those_due(gpu.wake, first, gpu.end_core, gpu.cycle))
+        for first in range(gpu.first_slice, gpu.end_slice if todo & MEMORY else gpu.first_slice, WORD_BITS):
+            found += count_ones(those_due(gpu.slice_wake, first, gpu.end_slice, gpu.l2.cycle + 1))
+    return found
+
+
+@compiled
+def tick_part(gpu, cores, slices, channels, requests):
+    """A thread's part of the chip. L2 and DRAM may still have to have the cycle before the cores' one."""
+    if gpu.todo & MEMORY:
+        gpu.cycle -= gpu.todo & CORES != 0
+        tick_memory(gpu, slices, channels, requests)
+        gpu.cycle += gpu.todo & CORES != 0
+    if gpu.todo & CORES:
+        gpu.busy = tick_cores(gpu, cores, requests)
+
+
+@compiled
 def tick_cores(gpu, cores, requests):
     """The cores with something to do; False if there are none."""
     busy = False
-    for first in range(0, gpu.cores, WORD_BITS):
-        due = those_due(gpu.wake, first, gpu.cores, gpu.cycle)
+    for first in range(gpu.first_core, gpu.end_core, WORD_BITS):
+        due = those_due(gpu.wake, first, gpu.end_core, gpu.cycle)
         while due != 0:
             busy = True
             core = cores[first + count_trailing_zeros(due)]
@@ -113,12 +273,8 @@ def set_clock(clock, core_cycles, core_khz):
 
 
 @compiled
-def tick_memory(gpu, cores, slices, channels, networks, requests):
-    """The other clock domains catch up with the core clock."""
-    gpu.network.progress += gpu.network.khz
-    while gpu.network.progress >= gpu.core_khz:
-        advance(gpu.network, gpu.core_khz)
-        tick_network(gpu, cores, slices, networks, requests)
+def tick_memory(gpu, slices, channels, requests):
+    """L2 and DRAM catch up with the core clock."""
     gpu.l2.progress += gpu.l2.khz
     while gpu.l2.progress >= gpu.core_khz:
         advance(gpu.l2, gpu.core_khz)
@@ -136,136 +292,9 @@ def advance(clock, core_khz):
 
 
 @compiled
-def tick_network(gpu, cores, slices, networks, requests):
-    """Both directions: packets enter, move, and are taken out where there is room for them."""
-    for first in range(0, gpu.clusters, WORD_BITS):
-        left = gpu.senders.words[first >> 6]
-        while left != 0:
-            inject(gpu, cores, networks[TO_MEMORY], requests, first + count_trailing_zeros(left))
-            left = np.uint64(left & (left - np.uint64(1)))
-    for first in range(0, gpu.slices, WORD_BITS):
-        due = those_due(gpu.reply_ready, first, gpu.slices, gpu.l2.cycle)
-        while due != 0:
-            reply(gpu, slices[first + count_trailing_zeros(due)], networks[TO_CORES], requests)
-            due = np.uint64(due & (due - np.uint64(1)))
-    gpu.undelivered = 0
-    move_packets(networks[TO_MEMORY], gpu.network.cycle)
-    deliver_to_slices(gpu, slices, networks[TO_MEMORY], requests)
-    move_packets(networks[TO_CORES], gpu.network.cycle)
-    deliver_to_cores(gpu, cores, networks[TO_CORES], requests)
-
-
-@compiled
-def deliver_to_slices(gpu, slices, network, requests):
-    for first in range(0, gpu.slices, WORD_BITS):
-        left = receivers(network, first)
-        while left != 0:
-            deliver_to_slice(gpu, slices[first + count_trailing_zeros(left)], network, requests)
-            left = np.uint64(left & (left - np.uint64(1)))
-
-
-@compiled
-def deliver_to_cores(gpu, cores, network, requests):
-    for first in range(0, gpu.clusters, WORD_BITS):
-        left = receivers(network, first)
-        while left != 0:
-            deliver_to_core(gpu, cores, network, requests, first + count_trailing_zeros(left))
-            left = np.uint64(left & (left - np.uint64(1)))
-
-
-@compiled
-def inject(gpu, cores, network, requests, cluster):
-    """The cores of a cluster take turns at its network port."""
-    first = cluster * gpu.cores_per_cluster
-    turn = gpu.inject_turn[cluster]
-    for k in range(turn, turn + gpu.cores_per_cluster):
-        c = first + (k if k < gpu.cores_per_cluster else k - gpu.cores_per_cluster)
-        if gpu.injecting[c] == 0:
-            continue
-        number = front(cores[c].inject)
-        if requests.entry[number].born > gpu.cycle:
-            continue  # of a core that has run ahead
-        request = requests.entry[number]
-        shares = is_coalesced(gpu.coalescer, request)
-        joins = shares and join(gpu.coalescer, requests, number)
-        size = 1 if joins or gpu.packet_sectors == 1 else gather(gpu, requests, cores[c].inject)
-        if joins or send(network, requests, number, cluster, gpu.network.cycle):
-            for _ in range(size):
-                sent = pop(cores[c].inject)
-                if not joins:
-                    requests.entry[sent].sent = gpu.cycle
-                if shares and not joins:
-                    note_sent(gpu.coalescer, requests.entry[sent])
-            gpu.injecting[c] -= size
-            gpu.waiting[cluster] -= size
-            if gpu.waiting[cluster] == 0:
-                remove(gpu.senders, cluster)
-            gpu.inject_turn[cluster] = c + 1 - first if c + 1 - first < gpu.cores_per_cluster else 0
-            if cores[c].wants_room:
-                cores[c].wants_room = cores[c].quiet = 0
-                cores[c].refused = np.uint64(0)
-                gpu.wake[c] = min(gpu.wake[c], gpu.cycle + 1)
-        return
-
-
-@compiled
-def reply(gpu, slice, network, requests):
-    """An answer whose data are there leaves the slice."""
-    number = front(slice.output)
-    size = 1
-    if gpu.packet_sectors > 1 and requests.entry[number].kind == READ:
-        size = gather(gpu, requests, slice.output)
-        requests.entry[number].flits = gpu.flits[size * gpu.sector_bytes]
-    if send(network, requests, number, slice.number, gpu.network.cycle):
-        if is_out_of_room(gpu, slice):
-            wake_slice(gpu, slice.number, gpu.l2.cycle + 1)
-        for _ in range(size):
-            requests.entry[pop(slice.output)].answered = gpu.cycle
-        waiting = front(slice.output)
-        gpu.reply_ready[slice.number] = FAR_FUTURE if waiting == NOTHING else requests.entry[waiting].ready
-
-
-@compiled
-def deliver_to_slice(gpu, slice, network, requests):
-    if is_crowded(gpu, slice):
-        gpu.undelivered = 1
-        return
-    number = receive(network, slice.number)
-    take(network, requests, slice.number)
-    while number != NOTHING:
-        follower = following(requests, number)
-        arrive(gpu, slice, requests, number)
-        number = follower
-
-
-@compiled
-def deliver_to_core(gpu, cores, network, requests, cluster):
-    number = receive(network, cluster)
-    c = requests.entry[number].core
-    if cores[c].responses.count + gpu.packet_sectors <= cores[c].responses.limit:
-        take(network, requests, cluster)
-        while number != NOTHING:
-            hand_over(gpu, cores, requests, number)
-            number = following(requests, number)
-        gpu.wake[c] = min(gpu.wake[c], gpu.cycle + 1)
-    else:
-        gpu.undelivered = 1
-
-
-@compiled
-def hand_over(gpu, cores, requests, number):
-    """An answer is at its core, and at those that share it."""
-    request = requests.entry[number]
-    push(cores[request.core].responses, number)
-    request.delivered = gpu.cycle
-    if is_coalesced(gpu.coalescer, request):
-        hand_out(gpu, cores, requests, request)
-
-
-@compiled
 def tick_slices(gpu, slices, channels, requests):
-    for first in range(0, gpu.slices, WORD_BITS):
-        due = those_due(gpu.slice_wake, first, gpu.slices, gpu.l2.cycle)
+    for first in range(gpu.first_slice, gpu.end_slice, WORD_BITS):
+        due = those_due(gpu.slice_wake, first, gpu.end_slice, gpu.l2.cycle)
         while due != 0:
             slice = slices[first + count_trailing_zeros(due)]
             due = np.uint64(due & (due - np.uint64(1)))
@@ -275,8 +304,8 @@ def tick_slices(gpu, slices, channels, requests):
 @compiled
 def tick_channels(gpu, slices, channels, requests):
     """DRAM channels with something to do; finished reads go back to their slices, finished writes are over."""
-    for first in range(0, gpu.channels, WORD_BITS):
-        due = those_due(gpu.channel_wake, first, gpu.channels, gpu.dram.cycle)
+    for first in range(gpu.first_channel, gpu.end_channel, WORD_BITS):
+        due = those_due(gpu.channel_wake, first, gpu.end_channel, gpu.dram.cycle)
         while due != 0:
             number = first + count_trailing_zeros(due)
             due = np.uint64(due & (due - np.uint64(1)))
@@ -293,7 +322,7 @@ def tick_channel(gpu, slices, channel, requests):
     number = finished(channel, requests, gpu.dram.cycle)
     while number != NOTHING:
         if requests.entry[number].kind == WRITE_BACK:
-            end(requests, number)
+            end(requests, gpu.thread, number)
         else:
             s = requests.entry[number].slice
             push(slices[s].fills, number)
@@ -314,26 +343,28 @@ def wake_refused(gpu, slices, channel):
 
 
 @compiled
-def next_event(gpu, networks):
+def next_event(gpus, networks):
     """The next core cycle at which any part of the chip can do something."""
-    soonest = FAR_FUTURE
-    if gpu.dispatching or gpu.undelivered:
+    gpu = gpus[0]
+    if gpu.dispatching:
         return gpu.cycle + 1
-    if not is_empty(gpu.senders):
-        return gpu.cycle + 1
-    for c in range(gpu.cores):
-        soonest = min(soonest, gpu.wake[c])
-    soonest = min(soonest, gpu.launch_at)
+    soonest = gpu.launch_at
     if gpu.finish_at > gpu.cycle:
         soonest = min(soonest, gpu.finish_at)
-    if gpu.ahead > gpu.cycle:
-        soonest = min(soonest, gpu.ahead)
-    if soonest <= gpu.cycle + 1:
-        return gpu.cycle + 1
     in_l2, in_dram = FAR_FUTURE, FAR_FUTURE
-    for s in range(gpu.slices):
-        in_l2 = min(in_l2, gpu.slice_wake[s], gpu.reply_ready[s])
-    if in_l2 <= gpu.l2.cycle:
+    for thread in range(len(gpus)):
+        part = gpus[thread]
+        if part.undelivered or not is_empty(part.senders):
+            return gpu.cycle + 1
+        if part.ahead > gpu.cycle:
+            soonest = min(soonest, part.ahead)
+        for c in range(part.first_core, part.end_core):
+            soonest = min(soonest, part.wake[c])
+        for s in range(part.first_slice, part.end_slice):
+            in_l2 = min(in_l2, part.slice_wake[s], part.reply_ready[s])
+        for k in range(part.first_channel, part.end_channel):
+            in_dram = min(in_dram, part.channel_wake[k])
+    if soonest <= gpu.cycle + 1 or in_l2 <= gpu.l2.cycle:
         return gpu.cycle + 1
     if in_l2 < FAR_FUTURE:
         soonest = min(soonest, core_cycle_of(gpu, in_l2, gpu.l2))
@@ -341,8 +372,6 @@ def next_event(gpu, networks):
         event = next_in_network(networks[direction], gpu.network.cycle + 1)
         if event < FAR_FUTURE:
             soonest = min(soonest, core_cycle_of(gpu, event, gpu.network))
-    for k in range(gpu.channels):
-        in_dram = min(in_dram, gpu.channel_wake[k])
     if in_dram < FAR_FUTURE:
         soonest = min(soonest, core_cycle_of(gpu, max(in_dram, gpu.dram.cycle + 1), gpu.dram))
     return max(soonest, gpu.cycle + 1)

@@ -6,6 +6,7 @@ full, the run comes back for a larger one. It holds all that a machine has run; 
 the same number in their grids.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -123,6 +124,19 @@ def move_all(old, old_places, new, new_places):
 def enter_rest(gpus):
     """Empty the log, from Python."""
     enter_all(gpus[0].blocks)
+
+
+def pairs_of(tables: Sequence["Blocks"]) -> tuple[np.ndarray, int]:
+    """The pairs of all host threads' tables, in the order of blocks and CTAs, and how many accesses are in none of them."""
+    found, left_out = zip(*(table.pairs() for table in tables), strict=True)
+    if len(found) == 1:
+        return found[0], left_out[0]
+    together = np.concatenate(found)
+    keys, places = np.unique(together["key"], return_inverse=True)
+    merged = np.zeros(len(keys), pair_t)
+    merged["key"] = keys
+    np.add.at(merged["accesses"], places, together["accesses"])
+    return merged, sum(left_out)
 
 
 class Blocks:

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -18,8 +20,10 @@ from simtlab.machine.hooks import EVENT_NUMBERS
 from simtlab.machine.load_figures import Loads, Places, none_of, places_of
 from simtlab.machine.memory.l1 import forget_first_level
 from simtlab.machine.occupancy import Occupancy, occupancy, registers_of_cta, split
+from simtlab.machine.request import share_out
 from simtlab.machine.run_ahead import calls_host, is_allowed
 from simtlab.machine.state import NO_KERNEL
+from simtlab.machine.threads import deal_out
 from simtlab.program.program import Program
 from simtlab.program.sass.constants import LAUNCH
 
@@ -47,9 +51,20 @@ class Prepared:
     """What must live as long as the launches run."""
 
     fits: list[Occupancy] = field(default_factory=list)
-    counts: list[np.ndarray] = field(default_factory=list)
-    loads: list[Loads] = field(default_factory=list)
+    threads: int = 1  # of the host, that run them
+    counts_by_thread: list[np.ndarray] = field(default_factory=list)  # of each launch: by thread, instruction and cause
+    loads_by_thread: list[list[Loads]] = field(default_factory=list)  # of each launch
     kept: list[Any] = field(default_factory=list)
+
+    @property
+    def counts(self) -> list[np.ndarray]:
+        """Of each launch: a row for each instruction, as it stands."""
+        return [counts.sum(axis=0) if self.threads > 1 else counts[0] for counts in self.counts_by_thread]
+
+    @property
+    def loads(self) -> list[Loads]:
+        """Of each launch: what its global loads did."""
+        return [reduce(add, loads) for loads in self.loads_by_thread]
 
 
 @dataclass(frozen=True)
@@ -80,10 +95,12 @@ class Programs:
         return self._loaded[id(program)]
 
 
-def prepare(config: MachineConfig, records: Records, launches: Sequence[Launch], programs: Programs) -> Prepared:
-    """Fill the kernel table and bring every core to its start."""
+def prepare(
+    config: MachineConfig, records: Records, launches: Sequence[Launch], programs: Programs, threads: int = 1
+) -> Prepared:
+    """Fill the kernel table and bring every core to its start; so many host threads run the launches."""
     gpu = records.gpu[0]
-    prepared = Prepared()
+    prepared = Prepared(threads=threads)
     for launch in launches:
         row = launch.record[0]
         prepared.fits.append(occupancy(config, launch.program, int(row.threads), int(row.shared_bytes)))
@@ -134,18 +151,18 @@ def prepare(config: MachineConfig, records: Records, launches: Sequence[Launch],
 def _fill(kernel: Any, config: MachineConfig, launch: Launch, loaded: Loaded, prepared: Prepared) -> None:
     program = launch.program
     length = len(program.code)
-    counts = np.zeros((length, N_COLUMNS), np.int64)
+    counts = np.zeros((prepared.threads, length, N_COLUMNS), np.int64)
     windows = np.zeros(length, window_t)
-    loads = none_of(loaded.loads)
-    prepared.counts.append(counts)
-    prepared.loads.append(loads)
+    loads = [none_of(loaded.loads) for _ in range(prepared.threads)]
+    prepared.counts_by_thread.append(counts)
+    prepared.loads_by_thread.append(loads)
     prepared.kept += [windows, program]
     kernel.launch = launch.record[0]
     kernel.launch.next_cta = 0
     kernel.worker = np.zeros((), kernel.worker.dtype)
     kernel.worker.windows = windows.ctypes.data
     kernel.code, kernel.timing, kernel.pc_counts = program.table.ctypes.data, loaded.timing.ctypes.data, counts.ctypes.data
-    kernel.loads = loads.counted.ctypes.data
+    kernel.loads, kernel.count_bytes = loads[0].counted.ctypes.data, counts[0].nbytes
     kernel.facts = 0 if loaded.facts is None else loaded.facts.ctypes.data
     kernel.instructions, kernel.code_base, kernel.constants = length, loaded.base, loaded.base + CODE_STEP // 2
     kernel.instruction_bytes = SASS_BYTES if program.is_machine_code else PTX_BYTES
@@ -153,8 +170,21 @@ def _fill(kernel: Any, config: MachineConfig, launch: Launch, loaded: Loaded, pr
     kernel.registers = registers_of_cta(config, program, int(kernel.warps))
     kernel.shared_bytes = kernel.launch.shared_bytes
     kernel.finished_ctas = kernel.issued = kernel.issued_threads = 0
-    kernel.start = kernel.end = -1
+    kernel.start = kernel.end = kernel.last_cta_end = -1
     kernel.started = kernel.first_waiting = 0
+
+
+def share(records: Records, prepared: Prepared) -> None:
+    """Give each host thread its part of the chip, and what it counts by itself."""
+    gpus: Any = np.asarray(records.gpu)
+    deal_out(gpus, np.asarray(records.cores), np.asarray(records.slices), np.asarray(records.channels), prepared.threads)
+    share_out(np.asarray(records.requests), prepared.threads)
+    for t in range(1, prepared.threads):
+        for k, loads in enumerate(prepared.loads_by_thread):
+            windows = np.zeros(int(gpus[0]["kernel"][k]["instructions"]), window_t)
+            prepared.kept.append(windows)
+            gpus[t]["kernel"][k]["worker"]["windows"] = windows.ctypes.data
+            gpus[t]["kernel"][k]["loads"] = loads[t].counted.ctypes.data
 
 
 def _let_choose(kernel: Any, prepared: Prepared) -> None:

@@ -3,6 +3,8 @@
 Larger ones cost speed: the host is quickest at what lies within 32 KB of a record's beginning.
 """
 
+MAX_THREADS = 64  # host threads that run one machine
+
 # A core
 MAX_GROUPS = 64  # of cores that share requests for code
 MAX_CORES = 256

@@ -21,16 +21,17 @@ from simtlab.machine.core.kinds import Stall
 from simtlab.machine.core.stall import Work
 from simtlab.machine.core.state import N_STALLS
 from simtlab.machine.counters import Tally
-from simtlab.machine.cta_sharing import Blocks
+from simtlab.machine.cta_sharing import Blocks, pairs_of
 from simtlab.machine.energy import energy, energy_by_level, of_policy, seconds, seconds_by_level
 from simtlab.machine.facts import Profile
 from simtlab.machine.hooks import MECHANISMS
 from simtlab.machine.intervals import SHORTEST, Intervals
-from simtlab.machine.kernels import Launch, Prepared, Programs, prepare
+from simtlab.machine.kernels import Launch, Prepared, Programs, prepare, share
 from simtlab.machine.load_figures import Loads, Sharing, sharing
 from simtlab.machine.occupancy import Occupancy, occupancy
 from simtlab.machine.ratios import RATIOS, dyncta_type
 from simtlab.machine.state import MAX_KERNELS
+from simtlab.machine.threads import host_threads, most_threads, new_crew
 from simtlab.machine.utilisation import utilisation
 from simtlab.machine.wait_graph import wait_graph
 from simtlab.machine.watch import Watch
@@ -150,8 +151,10 @@ class Machine:
         choices: Mapping[str, PolicyChoice] | None = None,
         check_policies: bool = False,
         profile: Profile | None = None,
+        threads: int = 1,
     ):
         self.config = config
+        self.threads = most_threads(config, threads)
         self.policies = choose_policies(config, choices or {}, check_policies)
         self._programs = Programs(config, any(slot in MECHANISMS for slot in self.policies), profile)
         self._interval_cycles = SHORTEST
@@ -160,7 +163,7 @@ class Machine:
 
     def reset(self) -> None:
         """A machine at rest, its caches empty."""
-        self.records: Records = build(self.config)
+        self.records: Records = build(self.config, self.threads)
         self._trouble = new_trouble(self.records)
         policies = enumerate(self.policies.items())
         self._own = {slot: attach(policy, self.records, self._trouble, number) for number, (slot, policy) in policies}
@@ -168,7 +171,8 @@ class Machine:
         self._tally = Tally(self.records)
         self._levels = Levels(self._tally, self._plain.gpu)
         self._intervals = Intervals(self._tally, self._interval_cycles)
-        self._blocks = Blocks(self._plain.gpu)
+        self._blocks = [Blocks(self._plain.gpu[t : t + 1]) for t in range(self.threads)]
+        self._crew = new_crew()
         self._unfinished = False
 
     def run(self, launches: Sequence[Launch], progress: Callable[[int], None] | None = None) -> list[TimedRun]:
@@ -187,7 +191,7 @@ class Machine:
 
     def _run_some(self, launches: Sequence[Launch], progress: Callable[[int], None] | None) -> list[TimedRun]:
         gpu = self.records.gpu[0]
-        prepared = prepare(self.config, self.records, launches, self._programs)
+        prepared = prepare(self.config, self.records, launches, self._programs, self._threads_for(launches))
         if self.watch is not None:
             self.watch.launch([launch.program for launch in launches])
         self._may_run_ahead = int(gpu.may_run_ahead)
@@ -195,6 +199,7 @@ class Machine:
             self._own[slot][...] = policy.at_launch(self._own[slot])
         if gpu.hooks.clocks_choose:
             self._levels.begin()
+        share(self.records, prepared)
         first, before = int(gpu.cycle), Before(self._tally.read(), self.records.cores["n_stall"].copy())
         self._unfinished = True
         try:
@@ -210,6 +215,16 @@ class Machine:
             raise CycleLimit(f"{message}\n{wait_graph(self.records)}", launch.program, so_far)
         self._unfinished = False
         return self._results(prepared, before, first)
+
+    def _threads_for(self, launches: Sequence[Launch]) -> int:
+        """How many host threads run some launches: one where they, a policy or a watch need the cores one after another."""
+        gpu = self.records.gpu[0]
+        asks_host = any(self._programs.load(launch.program).calls_host for launch in launches)
+        alone = asks_host or self.watch is not None or any(
+            (gpu.shares_state, gpu.hooks.divergence_first, gpu.hooks.divergence_turn, gpu.hooks.preemption_choose)
+        )
+        self._running = 1 if alone else self.threads
+        return self._running
 
     def _under_way(self, launches: Sequence[Launch], runs: list[TimedRun]) -> tuple[Launch, TimedRun]:
         """The first launch that is not done, and what it took so far."""
@@ -256,13 +271,18 @@ class Machine:
             watch.take(self.cycle)
 
     def _run_clock(self, until: int) -> Outcome:
-        plain, ledger, parts = self._plain, self._intervals.ledger, self._tally.parts
-        plain.gpu["outcome"], plain.gpu["pause"] = Outcome.SPENT, 0
-        outcome = run_clock(
-            plain.gpu, plain.cores, plain.slices, plain.channels, plain.networks, plain.requests, ledger, parts,
-            self._levels.ledger, until,
+        plain, gpus = self._plain, self._plain.gpu[: self._running]
+        gpus["outcome"], gpus["pause"], self._crew["stop"] = Outcome.SPENT, 0, 0
+        given = (
+            self._crew, gpus, plain.cores, plain.slices, plain.channels, plain.networks, plain.requests, self._intervals.ledger,
+            self._tally.parts, self._levels.ledger, until,
         )  # fmt: skip
-        self._blocks.make_room()
+        others = [host_threads().submit(run_clock, *given, thread) for thread in range(1, self._running)]
+        outcome = run_clock(*given, 0)
+        for other in others:
+            other.result()
+        for blocks in self._blocks:
+            blocks.make_room()
         raise_if_any(self._trouble[0], self.policies)
         return Outcome(outcome)
 
@@ -343,7 +363,7 @@ class Machine:
 
     def sharing(self) -> Sharing:
         """Which CTAs came to which blocks of global memory since the machine was built."""
-        return sharing(*self._blocks.pairs())
+        return sharing(*pairs_of(self._blocks))
 
     def _results(self, prepared: Prepared, before: Before, first: int) -> list[TimedRun]:
         """What was counted since `before` and the cycle `first`, up to and including this cycle."""

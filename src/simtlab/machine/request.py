@@ -1,6 +1,7 @@
 """Memory requests: what travels from a core to memory and back. Every one is answered exactly once, then freed.
 
-All requests live in one pool; units hold their numbers. A request is a whole cache line, or sectors of one.
+All requests live in one table, of which each host thread has a part; units hold their numbers. A request is a whole cache line, or
+sectors of one.
 """
 
 from enum import IntEnum
@@ -9,6 +10,7 @@ import numpy as np
 
 from simtlab.compiled import compiled
 from simtlab.machine.fifo import NOTHING
+from simtlab.machine.limits import MAX_THREADS
 from simtlab.machine.record import new_records, record_t
 
 
@@ -87,44 +89,55 @@ request_t = record_t(
     ]
 )
 
-CAPACITY = 1 << 16
-KEPT = 1 << 13  # that cores leave for the L2, whose dirty lines must be able to leave or nothing would move any more
+CAPACITY = 1 << 19  # memory of the host that is never touched costs nothing
+MOST_OUTSTANDING = 1024  # of a core
+FEW = 1024  # so many left, a thread is given some of another's
+
+# What is free for one host thread: a list of requests that have ended, and a range that was never used.
+pool_t = record_t(
+    [("free", "i8"), ("fresh", "i8"), ("fresh_end", "i8"), ("left", "i8"), ("born", "i8"), ("ended", "i8")]
+)
 
 # One record with all requests in it: compiled code passes its address around, where an array would cost reference counts.
 requests_t = record_t(
     [
-        ("free", "i8"),  # the first of the list of those that are
-        ("used", "i8"),
-        ("limit", "i8"),  # how many may be in use when a core wants one more
-        ("peak", "i8"),
-        ("born", "i8"),
-        ("ended", "i8"),
+        ("limit", "i8"),  # answers that a core may wait for when it wants to send one request more
+        ("pool", pool_t, (MAX_THREADS,)),
         ("entry", request_t, (CAPACITY,)),
     ]
 )
 
 
 def new_requests() -> np.ndarray:
-    """The pool of requests, all free, as an array of length one."""
+    """All requests, free, as an array of length one."""
     requests = new_records(1, requests_t)
-    following = requests["entry"]["next"][0]
-    following[:] = np.arange(1, CAPACITY + 1)
-    following[-1] = NOTHING
-    requests["limit"] = CAPACITY - KEPT
+    requests["limit"] = MOST_OUTSTANDING
+    share_out(requests, 1)
     return requests
 
 
+def share_out(requests: np.ndarray, threads: int) -> None:
+    """Give every host thread its part of the requests, all of which must be free."""
+    pools, part = requests["pool"][0], CAPACITY // threads
+    for number in range(threads):
+        pool = pools[number]
+        pool["free"], pool["fresh"], pool["fresh_end"] = NOTHING, number * part, (number + 1) * part
+        pool["left"], pool["born"], pool["ended"] = part, 0, 0
+
+
 @compiled
-def create(requests):
-    """A fresh request's number, or NOTHING if the pool is used up."""
-    number = requests.free
+def create(requests, thread):
+    """A fresh request's number."""
+    pool = requests.pool[thread]
+    number = pool.free
     if number == NOTHING:
-        return number
+        number = pool.fresh
+        pool.fresh += 1
+    else:
+        pool.free = requests.entry[number].next
+    pool.left -= 1
+    pool.born += 1
     request = requests.entry[number]
-    requests.free = request.next
-    requests.used += 1
-    requests.born += 1
-    requests.peak = max(requests.peak, requests.used)
     request.next = request.follower = NOTHING
     request.ready = 0
     request.to_dram, request.from_dram = 0, 0
@@ -132,9 +145,46 @@ def create(requests):
 
 
 @compiled
-def end(requests, number):
-    """Give a request back to the pool."""
-    requests.entry[number].next = requests.free
-    requests.free = number
-    requests.used -= 1
-    requests.ended += 1
+def end(requests, thread, number):
+    """Give a request back."""
+    pool = requests.pool[thread]
+    requests.entry[number].next = pool.free
+    pool.free = number
+    pool.left += 1
+    pool.ended += 1
+
+
+@compiled
+def in_use(requests, threads):
+    """How many requests are under way."""
+    found = np.int64(0)
+    for thread in range(threads):
+        found += requests.pool[thread].born - requests.pool[thread].ended
+    return found
+
+
+@compiled
+def balance(requests, threads):
+    """A request may end in another thread than it was born in: a thread that has few left gets half of what another has most of."""
+    for thread in range(threads):
+        if requests.pool[thread].left < FEW:
+            richest = 0
+            for other in range(threads):
+                if requests.pool[other].left > requests.pool[richest].left:
+                    richest = other
+            give(requests, requests.pool[richest], requests.pool[thread], requests.pool[richest].left // 2)
+
+
+@compiled
+def give(requests, giver, taker, count):
+    for _ in range(count):
+        number = giver.free
+        if number == NOTHING:
+            number = giver.fresh
+            giver.fresh += 1
+        else:
+            giver.free = requests.entry[number].next
+        requests.entry[number].next = taker.free
+        taker.free = number
+    giver.left -= count
+    taker.left += count

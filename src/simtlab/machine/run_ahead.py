@@ -34,8 +34,6 @@ def calls_host(program: Any) -> bool:
 def run_ahead(gpu, core, requests):
     """Go on with a core as far as it concerns nobody else."""
     now = gpu.cycle
-    if requests.used + MOST_CYCLES * gpu.cores > requests.limit:
-        return  # whether a request is to be had may depend on what others do meanwhile
     last = min(now + MOST_CYCLES, gpu.until, core.next_sample - 1)
     while gpu.wake[core.number] <= last and is_alone(gpu, core):
         gpu.cycle = gpu.wake[core.number]
@@ -47,7 +45,9 @@ def run_ahead(gpu, core, requests):
 @compiled
 def is_alone(gpu, core):
     """Whether a core's next cycle cannot depend on, or matter to, anything outside. One without warps has nothing to go on with."""
-    if core.occupied == 0 or core.outstanding > 0 or gpu.injecting[core.number] > 0 or gpu.dispatching or gpu.outcome != SPENT:
+    if core.occupied == 0 or core.outstanding > 0 or gpu.injecting[core.number] > 0 or gpu.outcome != SPENT:
+        return False
+    if gpu.dispatching or gpu.places_ctas or core.late != 0:
         return False
     return np.uint64(core.occupied & core.to_memory) == 0
 

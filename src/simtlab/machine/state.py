@@ -4,6 +4,7 @@ import numpy as np
 
 from simtlab.execute.state import launch_t, worker_t
 from simtlab.machine.bit_set import bit_set_t
+from simtlab.machine.core.late import MAX_LATE, late_t
 from simtlab.machine.core.shared_memory import bank_conflict_t
 from simtlab.machine.cta_sharing import blocks_t
 from simtlab.machine.fifo import fifo_t
@@ -35,7 +36,8 @@ kernel_t = np.dtype(
         ("code", "i8"),  # host addresses: of its instructions,
         ("timing", "i8"),  # of what the core must know of them,
         ("facts", "i8"),  # of what mechanisms can know of them (facts.py), or 0
-        ("pc_counts", "i8"),  # of the table of scheduler cycles by instruction and cause
+        ("pc_counts", "i8"),  # of the table of scheduler cycles by instruction and cause; one for each host thread,
+        ("count_bytes", "i8"),  # … each so long
         ("loads", "i8"),  # of what its global loads did (core/loads.py)
         ("instructions", "i8"),  # how many it has
         ("instruction_bytes", "i8"),  # that each of them takes
@@ -56,12 +58,20 @@ kernel_t = np.dtype(
         ("issued_threads", "i8"),
         ("start", "i8"),
         ("end", "i8"),
+        ("last_cta_end", "i8"),
     ],
     align=True,
 )
 
 gpu_t = record_t(
     [
+        ("thread", "i8"),  # the host thread that has this record (threads.py), and what of the chip is its part:
+        ("first_core", "i8"), ("end_core", "i8"),
+        ("first_slice", "i8"), ("end_slice", "i8"),
+        ("first_channel", "i8"), ("end_channel", "i8"),
+        ("todo", "i8"),  # what of its part is to be ticked: bits of clock.py
+        ("step", "i8"),  # how far the cycle is
+        ("busy", "i8"),  # a core of its part had something to do
         ("cycle", "i8"),  # of the core clock
         ("core_khz", "i8"),
         ("core_nominal_khz", "i8"),
@@ -115,6 +125,7 @@ gpu_t = record_t(
         ("dram_latency", "i8"),
         ("bypass_global", "i8"),  # global memory skips the L1
         ("dispatching", "i8"),
+        ("places_ctas", "i8"),  # CTAs may move in in the next cycle, so that no core runs ahead
         ("finish_cycles", "i8"),  # that a run which wrote to memory takes longer,
         ("wrote", "i8"),  # … which this one did,
         ("ended", "i8"),  # … when its last kernel ended,
@@ -158,6 +169,8 @@ gpu_t = record_t(
         ("map", address_map_t),
         ("conflicts", bank_conflict_t),
         ("blocks", blocks_t),
+        ("late_count", "i8"),
+        ("late", late_t, (MAX_LATE,)),  # what is carried out when all cores have had the cycle (core/late.py)
         ("kernel", kernel_t, (MAX_KERNELS,)),
     ]
 )
@@ -165,6 +178,7 @@ gpu_t = record_t(
 slice_t = record_t(
     [
         ("number", "i8"),
+        ("thread", "i8"),  # the host thread that has it
         ("address", "i8"),  # of this record, for policies' hooks
         ("own", "i8", (MAX_LISTENERS,)),  # addresses of the mechanisms' states,
         ("own_l2_allocation", "i8"),  # … and of policies'

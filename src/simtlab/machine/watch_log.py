@@ -323,12 +323,13 @@ def close(watches, pools):
 def write_under_way(watch, requests):
     """The window is over: what the core's requests have come to, those in the pool that are not free."""
     watch.closed = 1
-    for number in range(CAPACITY):
+    used = requests.pool[0].fresh  # a watched machine is run by one thread
+    for number in range(used):
         watch.is_free[number] = 0
-    free = requests.free
+    free = requests.pool[0].free
     while free != NOTHING:
         watch.is_free[free] = 1
         free = np.int64(requests.entry[free].next)
-    for number in range(CAPACITY):
+    for number in range(used):
         if not watch.is_free[number] and requests.entry[number].core == watch.core:
             write_request(watch, requests.entry[number], UNKNOWN)

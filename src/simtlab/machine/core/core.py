@@ -222,7 +222,7 @@ def take_answer(gpu, core, requests):
     if gpu.watch != 0:
         note_end(gpu, request)
     line = request.address >> gpu.packet_shift if request.kind == READ else -1
-    end(requests, number)
+    end(requests, gpu.thread, number)
     return line
 
 

@@ -134,7 +134,8 @@ def take_slot(core, kernel, w, k, c, warp):
     """Give a warp its slot."""
     slot = core.slots[w]
     slot.cta, slot.warp, slot.kernel, slot.head, slot.buffered = c, warp, k, 0, 0
-    slot.code, slot.timing, slot.pc_counts, slot.code_base = kernel.code, kernel.timing, kernel.pc_counts, kernel.code_base
+    slot.code, slot.timing, slot.code_base = kernel.code, kernel.timing, kernel.code_base
+    slot.pc_counts = kernel.pc_counts + core.thread * kernel.count_bytes
     slot.facts = kernel.facts
     slot.in_flight, slot.collecting, slot.stores, slot.reservations = 0, 0, 0, 0
     slot.bloom, slot.asked_line = np.uint64(0), NO_WAY
@@ -193,11 +194,8 @@ def move_out(gpu, core, c, k):
     core.stopping, core.drains = np.uint64(core.stopping & ~bit_of(c)), 0
     take_resources(core, kernel, -1)
     kernel.finished_ctas += 1
+    kernel.last_cta_end = max(kernel.last_cta_end, gpu.cycle)
     gpu.dispatching = 1
-    if kernel.finished_ctas == kernel.launch.n_ctas:
-        kernel.end = gpu.cycle
-        gpu.finished_kernels += 1
-        gpu.ended = gpu.cycle
     pause_beyond_limit(core)
 
 

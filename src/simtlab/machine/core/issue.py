@@ -17,6 +17,7 @@ from simtlab.machine.core.execution_units import NO_COPY, begin, begin_alone, fr
 from simtlab.machine.core.inflight import lowest_bit, new_op, plan, plan_release
 from simtlab.machine.core.instruction_buffer import advance
 from simtlab.machine.core.kinds import OpState, Unit, WarProtection
+from simtlab.machine.core.late import is_late, put_off
 from simtlab.machine.core.loads import is_counted, set_out
 from simtlab.machine.core.operand_collector import enter, free_collector
 from simtlab.machine.core.preemption import note_access
@@ -196,7 +197,10 @@ def issue_warp(gpu, core, w):
         start(gpu, core, w, mask, ins, warp)
     elif row.is_branch and core.branch_cycles > 0 and core.control_bits == 0:
         resolve_later(gpu, core, w, pc)
-    outcome = execute(kernel.launch, code, kernel.worker, cta, warp, ins, pc, mask, gpu.cycle)
+    if is_late(core, ins, w):
+        outcome = put_off(gpu, core, w, pc, mask, warp)
+    else:
+        outcome = execute(kernel.launch, code, kernel.worker, cta, warp, ins, pc, mask, gpu.cycle)
     warp.executed += 1
     if outcome == OUT_FAULT or outcome == OUT_SERVICE:
         gpu.outcome, gpu.where_core, gpu.where_slot = outcome, core.number, w

@@ -66,7 +66,7 @@ def sector_bit(cache, address):
 @compiled
 def send(gpu, core, requests, kind, address, size, token, number):
     """Send a request to memory; the caller has seen that there is room. Gives its number."""
-    made = create(requests)
+    made = create(requests, gpu.thread)
     request = requests.entry[made]
     request.kind, request.address, request.bytes, request.token = kind, address, size, token
     request.core, request.home, request.born = core.number, core.cluster, gpu.cycle
@@ -93,7 +93,7 @@ def send(gpu, core, requests, kind, address, size, token, number):
 @compiled
 def no_room(core, requests):
     """Whether a request cannot leave now; the core is woken when its queue has room, and looks again itself for a request."""
-    if requests.used >= requests.limit:
+    if core.outstanding >= requests.limit:
         core.wants_room = core.starved = 1
         return True
     if is_full(core.inject):

@@ -25,10 +25,10 @@ EVICT, BACK = int(WritePolicy.WRITE_EVICT), int(WritePolicy.WRITE_BACK)
 
 
 @compiled
-def write_back_all(gpu, cores, requests):
+def write_back_all(gpus, cores, requests):
     """A run has ended: dirty lines go to the L2, as many as find room. False if there are none left."""
     any_left = False
-    for c in range(gpu.cores):
+    for c in range(len(cores)):
         core = cores[c]
         cache = core.l1d
         if cache.write_policy_global != BACK and cache.write_policy_local != BACK:
@@ -39,7 +39,7 @@ def write_back_all(gpu, cores, requests):
                 if no_room(core, requests):
                     break
                 core.l1_data_reads += 1
-                send(gpu, core, requests, WRITE_BACK, address_of(cache, way), cache.line_bytes, 0, -1)
+                send(gpus[core.thread], core, requests, WRITE_BACK, address_of(cache, way), cache.line_bytes, 0, -1)
                 invalidate(cache, way)
     return any_left
 

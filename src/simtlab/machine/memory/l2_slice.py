@@ -94,7 +94,7 @@ def next_wake(gpu, slice, requests, fed):
         is_idle = slice.filling == NOT_FILLING and waiting == 0
         return FAR_FUTURE if is_idle else now + 1
     has_data = slice.fills.count > 0 if slice.filling == NOT_FILLING else not is_out_of_room(gpu, slice)
-    if has_data or requests.free == NOTHING or (fed and slice.blocked == NO_DRAM_ROOM):
+    if has_data or (fed and slice.blocked == NO_DRAM_ROOM):
         return now + 1
     wake = FAR_FUTURE
     if slice.input.count > 0 and not slice.blocked:
@@ -336,7 +336,7 @@ def write(gpu, slice, requests, number):
     if request.kind == WRITE_BACK:
         if gpu.watch != 0:
             note_end(gpu, request)
-        end(requests, number)
+        end(requests, gpu.thread, number)
     else:
         answer(gpu, slice, requests, number)
     return NONE
@@ -352,9 +352,9 @@ def make_room(gpu, slice, requests, set):
         tell(gpu, slice, ON_EVICT, way)
     if goes_silently(slice.cache, way) or slice.cache.line[way].state != DIRTY:
         return way
-    if slice.to_dram.count + 2 > slice.to_dram.limit or requests.free == NOTHING:
+    if slice.to_dram.count + 2 > slice.to_dram.limit:
         return -NO_DRAM_ROOM
-    number = create(requests)
+    number = create(requests, gpu.thread)
     request = requests.entry[number]
     first, last = ends_of(slice.cache.line[way].dirty)
     request.kind, request.address = WRITE_BACK, address_of(slice.cache, way) + first * slice.cache.sector_bytes

@@ -63,9 +63,9 @@ def note_sent(coalescer, request):
 
 
 @compiled
-def hand_out(gpu, cores, requests, request):
+def hand_out(gpus, cores, requests, request):
     """An answer has come: those who waited for it have it too."""
-    coalescer = gpu.coalescer
+    coalescer, now = gpus[0].coalescer, gpus[0].cycle
     group, place = request.core // coalescer.cores, place_of(request.address)
     if coalescer.address[group, place] != request.address:
         return
@@ -74,7 +74,8 @@ def hand_out(gpu, cores, requests, request):
     while number != NOTHING:
         other = requests.entry[number]
         following = other.next
-        other.next, other.delivered, other.l2_answer = NOTHING, gpu.cycle, request.l2_answer
+        other.next, other.delivered, other.l2_answer = NOTHING, now, request.l2_answer
         push(cores[other.core].responses, number)
-        gpu.wake[other.core] = min(gpu.wake[other.core], gpu.cycle + 1)
+        gpu = gpus[cores[other.core].thread]
+        gpu.wake[other.core] = min(gpu.wake[other.core], now + 1)
         number = following

@@ -1,0 +1,172 @@
+"""The ports of the networks: requests of cores and answers of slices enter, and are taken out where there is room for them.
+
+Each host thread (threads.py) has the port counters, queues and alarms of its own cores and slices in its record of the chip.
+"""
+
+import numpy as np
+
+from simtlab.compiled import compiled, count_trailing_zeros
+from simtlab.machine.bit_set import WORD_BITS, remove, those_due
+from simtlab.machine.fifo import NOTHING, front, pop, push
+from simtlab.machine.memory.l2_arrival import arrive, wake_slice
+from simtlab.machine.memory.l2_entry import is_crowded, is_out_of_room
+from simtlab.machine.network import network as net
+from simtlab.machine.network.request_coalescer import hand_out, is_coalesced, join, note_sent
+from simtlab.machine.network.sector_packet import following, gather
+from simtlab.machine.request import Kind
+
+send, receivers, receive, take, move_packets = net.send, net.receivers, net.receive, net.take, net.tick
+READ = int(Kind.READ)
+FAR_FUTURE = np.int64(1 << 62)
+TO_MEMORY, TO_CORES = 0, 1
+
+
+@compiled
+def tick_network(gpus, cores, slices, networks, requests):
+    """Both directions: packets enter, move, and are taken out where there is room for them."""
+    for thread in range(len(gpus)):
+        gpus[thread].undelivered = 0
+        inject_all(gpus, gpus[thread], cores, networks[TO_MEMORY], requests)
+    for thread in range(len(gpus)):
+        reply_all(gpus[thread], slices, networks[TO_CORES], requests)
+    now = gpus[0].network.cycle
+    move_packets(networks[TO_MEMORY], now)
+    deliver_to_slices(gpus, slices, networks[TO_MEMORY], requests)
+    move_packets(networks[TO_CORES], now)
+    deliver_to_cores(gpus, cores, networks[TO_CORES], requests)
+
+
+@compiled
+def inject_all(gpus, gpu, cores, network, requests):
+    """A thread's clusters of cores that have something to send."""
+    for first in range(0, gpu.clusters, WORD_BITS):
+        left = gpu.senders.words[first >> 6]
+        while left != 0:
+            inject(gpus, gpu, cores, network, requests, first + count_trailing_zeros(left))
+            left = np.uint64(left & (left - np.uint64(1)))
+
+
+@compiled
+def reply_all(gpu, slices, network, requests):
+    """A thread's slices that have an answer."""
+    for first in range(gpu.first_slice, gpu.end_slice, WORD_BITS):
+        due = those_due(gpu.reply_ready, first, gpu.end_slice, gpu.l2.cycle)
+        while due != 0:
+            reply(gpu, slices[first + count_trailing_zeros(due)], network, requests)
+            due = np.uint64(due & (due - np.uint64(1)))
+
+
+@compiled
+def deliver_to_slices(gpus, slices, network, requests):
+    for first in range(0, len(slices), WORD_BITS):
+        left = receivers(network, first)
+        while left != 0:
+            slice = slices[first + count_trailing_zeros(left)]
+            deliver_to_slice(gpus[slice.thread], slice, network, requests)
+            left = np.uint64(left & (left - np.uint64(1)))
+
+
+@compiled
+def deliver_to_cores(gpus, cores, network, requests):
+    for first in range(0, gpus[0].clusters, WORD_BITS):
+        left = receivers(network, first)
+        while left != 0:
+            deliver_to_core(gpus, cores, network, requests, first + count_trailing_zeros(left))
+            left = np.uint64(left & (left - np.uint64(1)))
+
+
+@compiled
+def inject(gpus, gpu, cores, network, requests, cluster):
+    """The cores of a cluster take turns at its network port."""
+    coalescer = gpus[0].coalescer
+    first = cluster * gpu.cores_per_cluster
+    turn = gpu.inject_turn[cluster]
+    for k in range(turn, turn + gpu.cores_per_cluster):
+        c = first + (k if k < gpu.cores_per_cluster else k - gpu.cores_per_cluster)
+        if gpu.injecting[c] == 0:
+            continue
+        number = front(cores[c].inject)
+        if requests.entry[number].born > gpu.cycle:
+            continue  # of a core that has run ahead
+        request = requests.entry[number]
+        shares = is_coalesced(coalescer, request)
+        joins = shares and join(coalescer, requests, number)
+        size = 1 if joins or gpu.packet_sectors == 1 else gather(gpu, requests, cores[c].inject)
+        if joins or send(network, requests, number, cluster, gpu.network.cycle):
+            for _ in range(size):
+                sent = pop(cores[c].inject)
+                if not joins:
+                    requests.entry[sent].sent = gpu.cycle
+                if shares and not joins:
+                    note_sent(coalescer, requests.entry[sent])
+            have_left(gpu, cores[c], cluster, size)
+            gpu.inject_turn[cluster] = c + 1 - first if c + 1 - first < gpu.cores_per_cluster else 0
+        return
+
+
+@compiled
+def have_left(gpu, core, cluster, size):
+    """Requests have left a core, which may wait for that."""
+    gpu.injecting[core.number] -= size
+    gpu.waiting[cluster] -= size
+    if gpu.waiting[cluster] == 0:
+        remove(gpu.senders, cluster)
+    if core.wants_room:
+        core.wants_room = core.quiet = 0
+        core.refused = np.uint64(0)
+        gpu.wake[core.number] = min(gpu.wake[core.number], gpu.cycle + 1)
+
+
+@compiled
+def reply(gpu, slice, network, requests):
+    """An answer whose data are there leaves the slice."""
+    number = front(slice.output)
+    size = 1
+    if gpu.packet_sectors > 1 and requests.entry[number].kind == READ:
+        size = gather(gpu, requests, slice.output)
+        requests.entry[number].flits = gpu.flits[size * gpu.sector_bytes]
+    if send(network, requests, number, slice.number, gpu.network.cycle):
+        if is_out_of_room(gpu, slice):
+            wake_slice(gpu, slice.number, gpu.l2.cycle + 1)
+        for _ in range(size):
+            requests.entry[pop(slice.output)].answered = gpu.cycle
+        waiting = front(slice.output)
+        gpu.reply_ready[slice.number] = FAR_FUTURE if waiting == NOTHING else requests.entry[waiting].ready
+
+
+@compiled
+def deliver_to_slice(gpu, slice, network, requests):
+    if is_crowded(gpu, slice):
+        gpu.undelivered = 1
+        return
+    number = receive(network, slice.number)
+    take(network, requests, slice.number)
+    while number != NOTHING:
+        follower = following(requests, number)
+        arrive(gpu, slice, requests, number)
+        number = follower
+
+
+@compiled
+def deliver_to_core(gpus, cores, network, requests, cluster):
+    number = receive(network, cluster)
+    core = cores[requests.entry[number].core]
+    gpu = gpus[core.thread]
+    if core.responses.count + gpu.packet_sectors <= core.responses.limit:
+        take(network, requests, cluster)
+        while number != NOTHING:
+            hand_over(gpus, cores, requests, number)
+            number = following(requests, number)
+        gpu.wake[core.number] = min(gpu.wake[core.number], gpu.cycle + 1)
+    else:
+        gpu.undelivered = 1
+
+
+@compiled
+def hand_over(gpus, cores, requests, number):
+    """An answer is at its core, and at those that share it."""
+    request = requests.entry[number]
+    push(cores[request.core].responses, number)
+    request.delivered = gpus[0].cycle
+    if is_coalesced(gpus[0].coalescer, request):
+        hand_out(gpus, cores, requests, request)
