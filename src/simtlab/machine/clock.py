@@ -19,7 +19,7 @@ from simtlab.machine.intervals import next_end, note
 from simtlab.machine.memory import dram, l2_arrival, l2_slice
 from simtlab.machine.memory.l1_stores import write_back_all
 from simtlab.machine.network import network as net
-from simtlab.machine.network.ports import tick_network
+from simtlab.machine.network.ports import tick_to_cores, tick_to_memory, wake_receivers
 from simtlab.machine.request import Kind, balance, end, in_use
 from simtlab.machine.run_ahead import run_ahead
 from simtlab.machine.threads import (
@@ -42,8 +42,9 @@ tick_dram, finished, next_in_dram = dram.tick, dram.finished, dram.next_event
 WRITE_BACK = int(Kind.WRITE_BACK)
 SPENT, DONE = int(Outcome.SPENT), int(Outcome.DONE)
 FAR_FUTURE = np.int64(1 << 62)
-MEMORY, CORES = 1, 2  # what is to be ticked of each part
-BETWEEN, CORES_TICKED, MEMORY_TICKED = 0, 1, 2  # how far the cycle is
+MEMORY, CORES, NETWORKS = 1, 2, 4  # what is to be ticked of each part
+BETWEEN, CORES_TICKED, NETWORKS_TICKED, MEMORY_TICKED = 0, 1, 2, 3  # how far the cycle is
+TO_MEMORY, TO_CORES = 0, 1
 
 
 @compiled
@@ -54,22 +55,23 @@ def run(crews, gpus, cores, slices, channels, networks, pools, ledgers, parts, l
     crew, requests = crews[0], pools[0]
     if thread == 0:
         set_until(gpus, min(until, next_end(ledgers[0]), gpus[0].next_clocks))
+    called = np.int64(0)
     while True:
         last = thread
         if thread != 0:
-            wait_for_call(crew, thread)
+            called = wait_for_call(crew, thread)
         elif lead(crew, gpus, cores, slices, networks, requests, ledgers[0], parts, levels[0], until):
             last = 0 if crew.together else len(gpus) - 1
         else:
             gather(gpus)
             dismiss(crew, len(gpus))
         if crew.stop:
-            report(crew, thread)
+            report(crew, thread, called)
             return gpus[0].outcome
         for t in range(thread, last + 1):
-            tick_part(gpus[t], cores, slices, channels, requests)
+            tick_part(gpus, gpus[t], cores, slices, channels, networks, requests)
         if thread != 0:
-            report(crew, thread)
+            report(crew, thread, called)
 
 
 @compiled
@@ -77,11 +79,18 @@ def lead(crew, gpus, cores, slices, networks, requests, ledger, parts, levels, u
     """What concerns the whole chip, between two ticks of its parts. False if the run ends."""
     gpu = gpus[0]
     if crew.together:
-        wait_for_others(crew, len(gpus))
+        wait_for_others(crew)
         crew.together = 0
     also = 0
     if gpu.step == CORES_TICKED:
-        meet(gpus, cores, slices, networks, requests)
+        meet(gpus, cores)
+        gpu.step = NETWORKS_TICKED
+        order(crew, gpus, NETWORKS)
+        return True
+    if gpu.step == NETWORKS_TICKED:
+        wake_receivers(gpus, cores, requests)
+        if len(gpus) > 1:
+            balance(requests, len(gpus))
         if not goes_on(gpu):
             gpu.step = MEMORY_TICKED
             order(crew, gpus, MEMORY)
@@ -99,22 +108,21 @@ def lead(crew, gpus, cores, slices, networks, requests, ledger, parts, levels, u
 
 
 @compiled
-def meet(gpus, cores, slices, networks, requests):
-    """All cores have had the cycle: what they wrote is seen, and the networks have theirs."""
+def meet(gpus, cores):
+    """All cores have had the cycle: what they wrote is seen, and the networks' clock goes on."""
     gpu = gpus[0]
     gather_flags(gpus)
     for thread in range(len(gpus)):
         carry_out(gpus[thread], gpu, cores)
     if gpu.dispatching:
         note_ends(gpu)
+    gpu.network.progress += gpu.network.khz
+    gpu.network_cycles = gpu.network.progress // gpu.core_khz
+    gpu.network.progress -= gpu.network_cycles * gpu.core_khz
+    gpu.network.cycle += gpu.network_cycles
+    gpu.undelivered = 0
     for thread in range(len(gpus)):
-        gpus[thread].network.progress += gpu.network.khz
-    while gpu.network.progress >= gpu.core_khz:
-        for thread in range(len(gpus)):
-            advance(gpus[thread].network, gpu.core_khz)
-        tick_network(gpus, cores, slices, networks, requests)
-    if len(gpus) > 1:
-        balance(requests, len(gpus))
+        gpus[thread].crowded = 0
 
 
 @compiled
@@ -210,13 +218,13 @@ def order(crew, gpus, todo):
     for thread in range(len(gpus)):
         gpus[thread].todo = todo
     if len(gpus) > 1 and crew.least <= count_due(gpus, todo):
-        crew.together = 1
+        crew.together = len(gpus) if todo != NETWORKS else 2
         call_others(crew)
 
 
 @compiled
 def count_due(gpus, todo):
-    """Cores and slices that have something to do."""
+    """Cores and slices that have something to do, or to send."""
     found = np.int64(0)
     for thread in range(len(gpus)):
         gpu = gpus[thread]
@@ -224,18 +232,35 @@ def count_due(gpus, todo):
             found += count_ones(those_due(gpu.wake, first, gpu.end_core, gpu.cycle))
         for first in range(gpu.first_slice, gpu.end_slice if todo & MEMORY else gpu.first_slice, WORD_BITS):
             found += count_ones(those_due(gpu.slice_wake, first, gpu.end_slice, gpu.l2.cycle + 1))
+        for first in range(gpu.first_slice, gpu.end_slice if todo & NETWORKS else gpu.first_slice, WORD_BITS):
+            found += 2 * count_ones(those_due(gpu.reply_ready, first, gpu.end_slice, gpu.l2.cycle))
     return found
 
 
 @compiled
-def tick_part(gpu, cores, slices, channels, requests):
+def tick_part(gpus, gpu, cores, slices, channels, networks, requests):
     """A thread's part of the chip. L2 and DRAM may still have to have the cycle before the cores' one."""
+    if gpu.todo & NETWORKS:
+        tick_networks(gpus, gpu.thread, cores, slices, networks, requests)
     if gpu.todo & MEMORY:
         gpu.cycle -= gpu.todo & CORES != 0
         tick_memory(gpu, slices, channels, requests)
         gpu.cycle += gpu.todo & CORES != 0
     if gpu.todo & CORES:
         gpu.busy = tick_cores(gpu, cores, requests)
+
+
+@compiled
+def tick_networks(gpus, thread, cores, slices, networks, requests):
+    """Requests are the first thread's part, answers the second's, if there is one."""
+    gpu = gpus[0]
+    first = gpu.network.cycle - gpu.network_cycles + 1
+    for cycle in range(first, gpu.network.cycle + 1):
+        if thread == 0:
+            tick_to_memory(gpus, cores, slices, networks[TO_MEMORY], requests, cycle)
+    for cycle in range(first, gpu.network.cycle + 1):
+        if thread == min(1, len(gpus) - 1):
+            tick_to_cores(gpus, cores, slices, networks[TO_CORES], requests, cycle)
 
 
 @compiled
@@ -354,7 +379,7 @@ def next_event(gpus, networks):
     in_l2, in_dram = FAR_FUTURE, FAR_FUTURE
     for thread in range(len(gpus)):
         part = gpus[thread]
-        if part.undelivered or not is_empty(part.senders):
+        if part.undelivered or part.crowded or not is_empty(part.senders):
             return gpu.cycle + 1
         if part.ahead > gpu.cycle:
             soonest = min(soonest, part.ahead)

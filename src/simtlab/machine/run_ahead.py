@@ -16,7 +16,7 @@ from simtlab.machine.core.core import tick
 from simtlab.program.action import Action
 
 SPENT = int(Outcome.SPENT)
-MOST_CYCLES = 64
+MOST_CYCLES = 64  # and to a multiple of them, so that cores meet again and host threads can tick them together
 CALLS_HOST = [int(Action.SERVICE), int(Action.TRAP), int(Action.LIBRARY_CALL)]
 
 
@@ -34,7 +34,7 @@ def calls_host(program: Any) -> bool:
 def run_ahead(gpu, core, requests):
     """Go on with a core as far as it concerns nobody else."""
     now = gpu.cycle
-    last = min(now + MOST_CYCLES, gpu.until, core.next_sample - 1)
+    last = min(now // MOST_CYCLES * MOST_CYCLES + MOST_CYCLES, gpu.until, core.next_sample - 1)
     while gpu.wake[core.number] <= last and is_alone(gpu, core):
         gpu.cycle = gpu.wake[core.number]
         tick(gpu, core, requests)

@@ -18,6 +18,7 @@ from simtlab.machine.record import record_t
 
 MAX_KERNELS = 64  # launches that one run can hold, in any number of streams
 NO_KERNEL = -1
+MAX_DELIVERED = 4096  # packets, or sectors, in a cycle of the cores
 LOW, USUAL, HIGH = 0, 1, 2  # how fast cores and memory run
 N_LEVELS = 9  # of both: 3 * core + memory
 AS_USUAL = 3 * USUAL + USUAL
@@ -135,7 +136,14 @@ gpu_t = record_t(
         ("cta_starts", "i8"),  # in 1000 cycles, all cores together; 0: no limit
         ("next_cta_start", "i8"),  # the thousandth of a cycle from which the next may start
         ("kernels", "i8"),  # in this run
-        ("undelivered", "i8"),  # a packet has arrived and finds no room
+        ("undelivered", "i8"),  # an answer has arrived and finds no room,
+        ("crowded", "i8"),  # … or a request
+        ("network_cycles", "i8"),  # that the networks have in this cycle of the cores
+        ("answer_count", "i8"),
+        ("answers", "i4", (MAX_DELIVERED,)),  # requests whose answers came to their cores in this cycle
+        ("relieved_count", "i8"),
+        ("relieved", "i4", (MAX_DELIVERED,)),  # slices that wait for an answer to leave, of which one has,
+        ("relieved_thread", "i4", (MAX_DELIVERED,)),  # … and whose they are
         ("finished_kernels", "i8"),
         ("registers", "i8"),  # host addresses of the CTA slots' memory, and how much of it a slot has
         ("register_stride", "i8"),

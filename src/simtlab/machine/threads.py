@@ -33,7 +33,7 @@ crew_t = record_t(
     [
         ("address", "i8"),  # of this record
         ("yield_processor", "i8"),  # of the host's function
-        ("together", "i8"),  # the others are at work too
+        ("together", "i8"),  # so many are at work; 0: the first alone
         ("stop", "i8"),  # there is no more to do
         ("least", "i8"),  # units that are due, from which on the others are called
         ("call", "i8", (LINE,)),  # the number of the last call
@@ -42,6 +42,7 @@ crew_t = record_t(
 )
 CALL, DONE = field_offset(crew_t, "call"), field_offset(crew_t, "done")
 LEAST_DUE = 12
+CALLED = 128  # more than there are threads
 
 
 def new_crew() -> np.ndarray:
@@ -73,7 +74,9 @@ def deal_out(gpus: np.ndarray, cores: np.ndarray, slices: np.ndarray, channels: 
     edges = [len(channels) * t // threads for t in range(threads + 1)]
     for t in range(threads):
         if t > 0:
+            own = gpus[t]["blocks"].copy()
             gpus[t] = gpus[0]
+            gpus[t]["blocks"] = own
         row = gpus[t]
         row["thread"], row["first_core"], row["end_core"] = t, bounds[t], bounds[t + 1]
         row["first_channel"], row["end_channel"] = edges[t], edges[t + 1]
@@ -86,15 +89,16 @@ def deal_out(gpus: np.ndarray, cores: np.ndarray, slices: np.ndarray, channels: 
 
 @compiled
 def call_others(crew):
-    """Have the other threads tick their parts."""
-    store_release(crew.address + CALL, crew.call[0] + 1)
+    """Have so many threads, this one included, tick their parts. A call is its number and theirs, so that nobody can take the one
+    of another call."""
+    store_release(crew.address + CALL, (crew.call[0] // CALLED + 1) * CALLED + crew.together)
 
 
 @compiled
-def wait_for_others(crew, threads):
-    """Until every thread has ticked its part."""
+def wait_for_others(crew):
+    """Until every thread that was called has ticked its part."""
     call = crew.call[0]
-    for thread in range(1, threads):
+    for thread in range(1, crew.together):
         turns = 0
         while load_acquire(crew.address + DONE + 8 * LINE * thread) != call:
             turns = wait_a_little(crew, turns)
@@ -102,16 +106,19 @@ def wait_for_others(crew, threads):
 
 @compiled
 def wait_for_call(crew, thread):
-    """Until the first thread calls."""
-    turns = 0
-    while load_acquire(crew.address + CALL) == crew.done[LINE * thread]:
+    """Until the first thread calls this one. Gives the call."""
+    turns, seen = 0, crew.done[LINE * thread]
+    while True:
+        call = load_acquire(crew.address + CALL)
+        if call != seen and thread < call % CALLED:
+            return call
         turns = wait_a_little(crew, turns)
 
 
 @compiled
-def report(crew, thread):
+def report(crew, thread, call):
     """A thread has ticked its part."""
-    store_release(crew.address + DONE + 8 * LINE * thread, crew.call[0])
+    store_release(crew.address + DONE + 8 * LINE * thread, call)
 
 
 @compiled
@@ -125,9 +132,10 @@ def wait_a_little(crew, turns):
 @compiled
 def dismiss(crew, threads):
     """The run goes back to Python, in all threads."""
-    crew.stop = 1
+    crew.stop, crew.together = 1, threads
     call_others(crew)
-    wait_for_others(crew, threads)
+    wait_for_others(crew)
+    crew.together = 0
 
 
 @compiled
@@ -179,7 +187,6 @@ def pass_on_clocks(gpus):
     for thread in range(1, len(gpus)):
         other = gpus[thread]
         other.core_khz, other.clocks_from = gpu.core_khz, gpu.clocks_from
-        pass_on_clock(gpu.network, other.network)
         pass_on_clock(gpu.l2, other.l2)
         pass_on_clock(gpu.dram, other.dram)
 

@@ -1,6 +1,7 @@
 """The ports of the networks: requests of cores and answers of slices enter, and are taken out where there is room for them.
 
-Each host thread (threads.py) has the port counters, queues and alarms of its own cores and slices in its record of the chip.
+Each host thread (threads.py) has the counters and alarms of its own cores and slices in its record of the chip. The two directions
+touch nothing in common, so that two threads may tick them.
 """
 
 import numpy as np
@@ -22,37 +23,57 @@ TO_MEMORY, TO_CORES = 0, 1
 
 
 @compiled
-def tick_network(gpus, cores, slices, networks, requests):
-    """Both directions: packets enter, move, and are taken out where there is room for them."""
+def tick_to_memory(gpus, cores, slices, network, requests, cycle):
+    """Requests enter, move, and are taken out where there is room for them."""
     for thread in range(len(gpus)):
-        gpus[thread].undelivered = 0
-        inject_all(gpus, gpus[thread], cores, networks[TO_MEMORY], requests)
-    for thread in range(len(gpus)):
-        reply_all(gpus[thread], slices, networks[TO_CORES], requests)
-    now = gpus[0].network.cycle
-    move_packets(networks[TO_MEMORY], now)
-    deliver_to_slices(gpus, slices, networks[TO_MEMORY], requests)
-    move_packets(networks[TO_CORES], now)
-    deliver_to_cores(gpus, cores, networks[TO_CORES], requests)
+        inject_all(gpus, gpus[thread], cores, network, requests, cycle)
+    move_packets(network, cycle)
+    deliver_to_slices(gpus, slices, network, requests)
 
 
 @compiled
-def inject_all(gpus, gpu, cores, network, requests):
+def tick_to_cores(gpus, cores, slices, network, requests, cycle):
+    """The same with answers. What may concern the other direction too is put off until both have had the cycle."""
+    for thread in range(len(gpus)):
+        reply_all(gpus[0], gpus[thread], slices, network, requests, cycle)
+    move_packets(network, cycle)
+    deliver_to_cores(gpus, cores, network, requests)
+
+
+@compiled
+def wake_receivers(gpus, cores, requests):
+    """Both directions have had their cycles: those whom answers have come to, or left, have something to do; and answers that cores
+    share are handed out."""
+    gpu = gpus[0]
+    for k in range(gpu.answer_count):
+        request = requests.entry[gpu.answers[k]]
+        its = gpus[cores[request.core].thread]
+        its.wake[request.core] = min(its.wake[request.core], gpu.cycle + 1)
+        if is_coalesced(gpu.coalescer, request):
+            hand_out(gpus, cores, requests, request)
+    for k in range(gpu.relieved_count):
+        number = gpu.relieved[k]
+        wake_slice(gpus[gpu.relieved_thread[k]], number, gpu.l2.cycle + 1)
+    gpu.answer_count = gpu.relieved_count = 0
+
+
+@compiled
+def inject_all(gpus, gpu, cores, network, requests, cycle):
     """A thread's clusters of cores that have something to send."""
     for first in range(0, gpu.clusters, WORD_BITS):
         left = gpu.senders.words[first >> 6]
         while left != 0:
-            inject(gpus, gpu, cores, network, requests, first + count_trailing_zeros(left))
+            inject(gpus[0].coalescer, gpu, cores, network, requests, first + count_trailing_zeros(left), cycle)
             left = np.uint64(left & (left - np.uint64(1)))
 
 
 @compiled
-def reply_all(gpu, slices, network, requests):
+def reply_all(chief, gpu, slices, network, requests, cycle):
     """A thread's slices that have an answer."""
     for first in range(gpu.first_slice, gpu.end_slice, WORD_BITS):
         due = those_due(gpu.reply_ready, first, gpu.end_slice, gpu.l2.cycle)
         while due != 0:
-            reply(gpu, slices[first + count_trailing_zeros(due)], network, requests)
+            reply(chief, gpu, slices[first + count_trailing_zeros(due)], network, requests, cycle)
             due = np.uint64(due & (due - np.uint64(1)))
 
 
@@ -76,9 +97,8 @@ def deliver_to_cores(gpus, cores, network, requests):
 
 
 @compiled
-def inject(gpus, gpu, cores, network, requests, cluster):
+def inject(coalescer, gpu, cores, network, requests, cluster, cycle):
     """The cores of a cluster take turns at its network port."""
-    coalescer = gpus[0].coalescer
     first = cluster * gpu.cores_per_cluster
     turn = gpu.inject_turn[cluster]
     for k in range(turn, turn + gpu.cores_per_cluster):
@@ -92,7 +112,7 @@ def inject(gpus, gpu, cores, network, requests, cluster):
         shares = is_coalesced(coalescer, request)
         joins = shares and join(coalescer, requests, number)
         size = 1 if joins or gpu.packet_sectors == 1 else gather(gpu, requests, cores[c].inject)
-        if joins or send(network, requests, number, cluster, gpu.network.cycle):
+        if joins or send(network, requests, number, cluster, cycle):
             for _ in range(size):
                 sent = pop(cores[c].inject)
                 if not joins:
@@ -118,16 +138,17 @@ def have_left(gpu, core, cluster, size):
 
 
 @compiled
-def reply(gpu, slice, network, requests):
+def reply(chief, gpu, slice, network, requests, cycle):
     """An answer whose data are there leaves the slice."""
     number = front(slice.output)
     size = 1
     if gpu.packet_sectors > 1 and requests.entry[number].kind == READ:
         size = gather(gpu, requests, slice.output)
         requests.entry[number].flits = gpu.flits[size * gpu.sector_bytes]
-    if send(network, requests, number, slice.number, gpu.network.cycle):
+    if send(network, requests, number, slice.number, cycle):
         if is_out_of_room(gpu, slice):
-            wake_slice(gpu, slice.number, gpu.l2.cycle + 1)
+            chief.relieved[chief.relieved_count], chief.relieved_thread[chief.relieved_count] = slice.number, gpu.thread
+            chief.relieved_count += 1
         for _ in range(size):
             requests.entry[pop(slice.output)].answered = gpu.cycle
         waiting = front(slice.output)
@@ -137,7 +158,7 @@ def reply(gpu, slice, network, requests):
 @compiled
 def deliver_to_slice(gpu, slice, network, requests):
     if is_crowded(gpu, slice):
-        gpu.undelivered = 1
+        gpu.crowded = 1
         return
     number = receive(network, slice.number)
     take(network, requests, slice.number)
@@ -149,24 +170,16 @@ def deliver_to_slice(gpu, slice, network, requests):
 
 @compiled
 def deliver_to_core(gpus, cores, network, requests, cluster):
+    gpu = gpus[0]
     number = receive(network, cluster)
     core = cores[requests.entry[number].core]
-    gpu = gpus[core.thread]
-    if core.responses.count + gpu.packet_sectors <= core.responses.limit:
-        take(network, requests, cluster)
-        while number != NOTHING:
-            hand_over(gpus, cores, requests, number)
-            number = following(requests, number)
-        gpu.wake[core.number] = min(gpu.wake[core.number], gpu.cycle + 1)
-    else:
+    if core.responses.count + gpu.packet_sectors > core.responses.limit:
         gpu.undelivered = 1
-
-
-@compiled
-def hand_over(gpus, cores, requests, number):
-    """An answer is at its core, and at those that share it."""
-    request = requests.entry[number]
-    push(cores[request.core].responses, number)
-    request.delivered = gpus[0].cycle
-    if is_coalesced(gpus[0].coalescer, request):
-        hand_out(gpus, cores, requests, request)
+        return
+    take(network, requests, cluster)
+    while number != NOTHING:
+        push(core.responses, number)
+        requests.entry[number].delivered = gpu.cycle
+        gpu.answers[gpu.answer_count] = number
+        gpu.answer_count += 1
+        number = following(requests, number)
