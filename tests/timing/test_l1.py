@@ -233,7 +233,7 @@ def test_a_dirty_line_goes_to_the_l2_when_it_is_pushed_out(allocate, room):
 
 @pytest.mark.parametrize("limit", [1, 2, 5])
 def test_with_few_requests_in_all_everything_takes_longer_and_ends(limit):
-    """Two cores that share so many places in the pool of requests, and an L2 that must write dirty lines back."""
+    """Two cores that may wait for so few answers each, and an L2 that must write dirty lines back."""
     changes = {"core.cores": 2, "l2.bytes": 4096, "l1d.write_global": "write-back", "l1d.write_allocate": True}
     plenty, scarce, walking = (gpu(SMALL | changes) for _ in range(3))
     walking.machine.records.gpu[0].jump = 0

@@ -73,7 +73,7 @@ def run(
     shared: SharedBytes = None,
     option: CompilerOptions = None,
     include: Folders = None,
-    threads: Annotated[int | None, typer.Option(metavar="N", help="Host threads to run on; every core if left out.")] = None,
+    threads: Annotated[int | None, typer.Option(metavar="N", help="Host threads to run on; if left out every core, for a timed run one.")] = None,
     max_cycles: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Stop a timed launch after so many cycles and say who waits for whom.")
     ] = None,
@@ -127,7 +127,7 @@ def exec(
     set: Changes = None,
     policy: Policies = None,
     isa: Isas = None,
-    threads: Annotated[int | None, typer.Option(metavar="N", help="Host threads to run on; every core if left out.")] = None,
+    threads: Annotated[int | None, typer.Option(metavar="N", help="Host threads to run on; if left out every core, for a timed run one.")] = None,
     max_cycles: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Stop a timed launch after so many cycles and say who waits for whom.")
     ] = None,

@@ -93,7 +93,7 @@ class Gpu:
     ):
         self.machine = None
         if machine is not None:
-            self.machine = build_machine(machine, policies, read_changes(set), check_policies, profile, threads or 1)
+            self.machine = build_machine(machine, policies, read_changes(set), check_policies, profile, 1 if threads is None else threads)
             limit_cycles(self.machine, max_cycles, stuck_cycles)
         elif max_cycles is not None or stuck_cycles is not None:
             raise SimtlabError("a limit of cycles is for timed runs: name a machine, as in Gpu('caps-gtx480')")
