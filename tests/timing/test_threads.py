@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import simtlab as sl
-from simtlab.errors import CycleLimit, Deadlock, KernelFault, SimtlabError
+from simtlab.errors import CycleLimit, Deadlock, DeviceFault, SimtlabError
 from simtlab.machine.config import load, presets
 from simtlab.machine.hooks import CHOICES
 from simtlab.machine.machine import Interrupted
@@ -123,7 +123,7 @@ def test_streams_count_the_same():
 def test_a_fault_is_told_of_in_the_same_words():
     def words(threads: int) -> str:
         gpu = started(threads)
-        with pytest.raises(KernelFault) as fault:
+        with pytest.raises(DeviceFault) as fault:
             gpu.compile(ATOMICS)["stray"](8, 64, [gpu.zeros(16, "i4")])
         assert mixed.launch(gpu, 6)[1] == mixed.expected(6)  # and the machine goes on
         return str(fault.value)
