@@ -52,8 +52,8 @@ def keep(path: Path, content: bytes) -> None:
 
 
 def nvidia_files(pattern: str) -> list[Path]:
-    """Files of NVIDIA's Python packages by a pattern such as `*/bin/nvdisasm`, the newest version last. Of several folders with such
-    packages, Python's path has them in order: what comes first on it comes last here."""
+    """Files of NVIDIA's Python packages by a pattern such as `*/bin/nvdisasm`, the newest version last. Of several folders
+    with such packages, that which Python's path has first comes last."""
     package = find_spec("nvidia")  # a namespace with no code in it, so there is nothing to import
     roots = package.submodule_search_locations if package is not None else None
     return [path for root in reversed(list(roots or ())) for path in sorted(Path(root).glob(pattern))]

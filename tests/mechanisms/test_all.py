@@ -21,6 +21,11 @@ def plain():
     return launch(sl.Gpu("caps-gtx480", set=SMALL))
 
 
+@pytest.fixture(scope="module")
+def plain_sums():
+    return sums()[1]
+
+
 def beside(name, scheduler):
     return {} if "warp_scheduler" in load("mechanism", name).filled else {"warp_scheduler": scheduler}
 
@@ -53,10 +58,10 @@ def test_a_mechanism_says_whose_it_is_what_it_takes_and_what_it_did(name):
 
 
 @pytest.mark.parametrize(("one", "other"), list(combinations(ALL, 2)), ids=lambda name: name)
-def test_two_mechanisms_stand_beside_each_other_unless_they_fill_one_slot(one, other):
+def test_two_mechanisms_stand_beside_each_other_unless_they_fill_one_slot(one, other, plain_sums):
     both = load("mechanism", one).filled & load("mechanism", other).filled
     if both:
         with pytest.raises(ConfigError, match=f"both fill the slot {sorted(both)[0]}"):
             sl.Gpu("caps-gtx480", mechanism=one, mechanism_2=other)
         return
-    assert np.array_equal(sums(mechanism=one, mechanism_2=other)[1], sums()[1])
+    assert np.array_equal(sums(mechanism=one, mechanism_2=other)[1], plain_sums)

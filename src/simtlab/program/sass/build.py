@@ -157,8 +157,8 @@ def beyond(one: Lowered, registers: int, constant_bytes: int) -> str:
 
 
 def close(lowered: list[Lowered], kernel: str) -> None:
-    """See that nothing is executed behind the last instruction. A compiler ends code with a branch to itself and fills up with NOPs:
-    the last of them becomes a jump out of the program, which is a fault."""
+    """See that nothing is executed behind the last instruction. A compiler ends code with a branch to itself and fills up with
+    NOPs: the last of them becomes a jump out of the program, which is a fault."""
     if lowered and not _flow(lowered[-1], {}).falls_through:
         return
     if not lowered or lowered[-1].action != Action.NOTHING:
