@@ -172,8 +172,18 @@ def test_a_mechanism_takes_the_place_of_what_the_machine_comes_with(tmp_path):
     assert set(gpu.machine.policies) == {"cta_dispatch", "mechanism"}
 
 
+COUNTS_ISSUES = """
+state = np.dtype([("on_issue", "i8")])
+scope = "chip"
+counters = {"on_issue": ("times", "Told.")}
+@hook
+def on_issue(core, own, warp, cycle):
+    own.on_issue += 1
+"""
+
+
 def test_three_mechanisms_hear_the_same_event(tmp_path):
-    path = mechanism(tmp_path, COUNTS_ALL)
+    path = mechanism(tmp_path, COUNTS_ISSUES)
     run, _ = sums(mechanism=path, mechanism_2=path, mechanism_3=path)
     for place in ("mechanism", "mechanism_2", "mechanism_3"):
         assert run.counters[f"{place}.mine.on_issue"] == run.instructions
