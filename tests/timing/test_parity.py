@@ -87,16 +87,23 @@ def timed():
     return sl.Gpu(MACHINE)
 
 
-def check_kernels(**arguments) -> None:
-    """Run the tests of all kernels on another GPU than the functional one they are for."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "tests/kernels"]
+def check_kernels(files=("tests/kernels",), **arguments) -> None:
+    """Run the tests of all kernels, or of some, on another GPU than the functional one they are for."""
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *files]
     environment = dict(os.environ, SIMTLAB_TEST_GPU=json.dumps(arguments))
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
 
 
+def test_kernels_whose_warps_wait_pass_their_own_tests_on_the_machine():
+    """Locks, a barrier of the whole grid, atomics, named barriers, local arrays, every space, shuffles, printing, faults. What
+    kernels compute beside that does not depend on time; the slow tests run all of them."""
+    names = ("grids", "groups", "heap", "memory", "printing", "reductions", "synchronisation")
+    check_kernels([f"tests/kernels/test_{name}.py" for name in names], machine=MACHINE)
+
+
+@pytest.mark.slow
 def test_all_kernels_pass_their_own_tests_on_the_machine():
-    """Locks, a barrier of the whole grid, atomics, named barriers, local arrays, every space, shuffles, printing, faults."""
     check_kernels(machine=MACHINE)
 
 
