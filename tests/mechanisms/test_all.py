@@ -1,5 +1,6 @@
 """Every mechanism that comes with simtlab changes time and no result, ends, and stands beside the others."""
 
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -21,8 +22,13 @@ def plain():
     return launch(sl.Gpu("caps-gtx480", set=SMALL))
 
 
+@cache
+def filled(name):
+    return load("mechanism", name).filled
+
+
 def beside(name, scheduler):
-    return {} if "warp_scheduler" in load("mechanism", name).filled else {"warp_scheduler": scheduler}
+    return {} if "warp_scheduler" in filled(name) else {"warp_scheduler": scheduler}
 
 
 def is_as_without(found, plain):
@@ -53,7 +59,7 @@ def test_a_mechanism_says_whose_it_is_what_it_takes_and_what_it_did(name):
 
 
 def slots_of_both(one, other):
-    return sorted(load("mechanism", one).filled & load("mechanism", other).filled)
+    return sorted(filled(one) & filled(other))
 
 
 def groups(pairs):
