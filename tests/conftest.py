@@ -20,6 +20,9 @@ from simtlab.storage import cache_directory
 # not depend on how they were started.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Python's collector looks for cycles less often than it would: below, what needs it says so.
+gc.set_threshold(20_000, 20, 100)
+
 _FOLDER = cache_directory()  # now: some tests move it
 _depth = 0
 LONG_SECONDS = 5  # of a compilation that leaves much behind

@@ -9,6 +9,7 @@ import pytest
 import simtlab as sl
 from simtlab.errors import ConfigError
 from simtlab.machine.hooks import EVENTS
+from simtlab.policies.load import load
 from simtlab.policies.slot_tables import filled_in
 from tests.timing.test_accounting import launch
 
@@ -264,3 +265,11 @@ def test_the_mechanism_of_the_page_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     exec(compile(blocks[place + 1], "write-a-policy.md", "exec"), {})
     assert capsys.readouterr().out == "True\n"
+
+
+def test_a_mechanism_is_compiled_once_whichever_its_place(tmp_path):
+    path = mechanism(tmp_path, COUNTS_ISSUES)
+    places = [load(place, path) for place in ("mechanism", "mechanism_2", "mechanism_3")]
+    assert places[0].addresses == places[1].addresses == places[2].addresses
+    assert places[0].addresses["on_issue"] != 0
+    assert [policy.slot for policy in places] == ["mechanism", "mechanism_2", "mechanism_3"]
