@@ -33,6 +33,9 @@ def part(path):
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+PARTS = {part(file) for file in FILES}
+
+
 @cache
 def tree(path):
     return ast.parse(path.read_text(), str(path))
@@ -49,7 +52,7 @@ def imports(path):
 
 def parts_imported(path):
     named = {name.split(".")[1] for name in imports(path) if name.startswith("simtlab.")}
-    return named & {part(file) for file in FILES}
+    return named & PARTS
 
 
 @pytest.mark.parametrize("path", [p for p in FILES if part(p) in MAY_IMPORT], ids=lambda p: str(p.relative_to(PACKAGE)))

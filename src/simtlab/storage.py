@@ -52,10 +52,11 @@ def keep(path: Path, content: bytes) -> None:
 
 
 def nvidia_files(pattern: str) -> list[Path]:
-    """Files of NVIDIA's Python packages by a pattern such as `*/bin/nvdisasm`, the newest version last."""
+    """Files of NVIDIA's Python packages by a pattern such as `*/bin/nvdisasm`, the newest version last. Of several folders
+    with such packages, that which Python's path has first comes last."""
     package = find_spec("nvidia")  # a namespace with no code in it, so there is nothing to import
     roots = package.submodule_search_locations if package is not None else None
-    return sorted(path for root in roots or () for path in Path(root).glob(pattern))
+    return [path for root in reversed(list(roots or ())) for path in sorted(Path(root).glob(pattern))]
 
 
 def data_directory() -> Path:

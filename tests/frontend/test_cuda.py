@@ -1,6 +1,7 @@
 """CUDA C++ through NVRTC: what it gives, how it refuses, and what is said where it does not exist."""
 
 import os
+import sys
 
 import pytest
 
@@ -174,6 +175,19 @@ def test_where_the_compiler_is_missing_the_message_says_what_to_do(monkeypatch):
     cuda.nvrtc.cache_clear()
     assert "needs the package nvidia-cuda-nvrtc, which exists for Linux" in str(caught.value)
     assert "PTX input works without it" in str(caught.value)
+
+
+def test_of_two_packages_of_a_version_the_first_on_the_path_is_taken(tmp_path, monkeypatch):
+    for folder in ("a", "b"):
+        (tmp_path / folder / "nvidia" / "cu13" / "lib").mkdir(parents=True)
+        (tmp_path / folder / "nvidia" / "cu13" / "lib" / "libnvrtc.so.13").touch()
+    for first, second in ("ab", "ba"):
+        monkeypatch.setattr(sys, "path", [str(tmp_path / first), str(tmp_path / second)])
+        assert [path.relative_to(tmp_path).parts[0] for path in cuda.library_paths()] == [first, second]
+    (tmp_path / "a" / "nvidia" / "cu14" / "lib").mkdir(parents=True)
+    newer = tmp_path / "a" / "nvidia" / "cu14" / "lib" / "libnvrtc.so.14"
+    newer.touch()
+    assert cuda.library_paths()[0] == newer
 
 
 def test_a_library_that_cannot_be_loaded_counts_as_missing(tmp_path, monkeypatch):

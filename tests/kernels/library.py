@@ -11,7 +11,7 @@ import simtlab as sl
 FOLDER = Path(__file__).parent
 FROM_ENVIRONMENT = json.loads(os.environ.get("SIMTLAB_TEST_GPU", "{}"))
 MACHINE_CODE = ["sm_90", *(pytest.param(name, marks=pytest.mark.slow) for name in ("sm_75", "sm_120"))]
-ISAS = ["ptx"] if FROM_ENVIRONMENT else ["ptx", *MACHINE_CODE]
+ISAS = [FROM_ENVIRONMENT.get("isa", "ptx")] if FROM_ENVIRONMENT else ["ptx", *MACHINE_CODE]
 SOURCES = sorted(FOLDER.glob("*.cu"))
 
 

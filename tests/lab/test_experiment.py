@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -159,6 +160,11 @@ def copy_of_simtlab(tmp_path_factory) -> Path:
     return folder
 
 
+@cache
+def keys_as_it_is(package: Path) -> dict[str, str]:
+    return keys_in(package)
+
+
 def keys_in(package: Path) -> dict[str, str]:
     done = subprocess.run([sys.executable, "-c", KEYS], env={"PYTHONPATH": str(package.parent)}, capture_output=True, check=True)
     return json.loads(done.stdout)
@@ -166,7 +172,7 @@ def keys_in(package: Path) -> dict[str, str]:
 
 def changed_keys(package: Path, file: str) -> set[str]:
     """Which runs have another key after a line was added to a file."""
-    before, path = keys_in(package), package / file
+    before, path = keys_as_it_is(package), package / file
     text = path.read_text()
     path.write_text(text + "\n# a line\n")
     after = keys_in(package)

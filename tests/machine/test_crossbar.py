@@ -184,7 +184,7 @@ def test_every_packet_arrives_once_and_in_order_and_credits_never_exceed_buffers
         assert (network[0]["input"]["channel"]["flits"] <= network[0].buffer_flits - 1 + 9).all()
         assert (network[0]["input"]["switching"] <= network[0].input_speedup).all()
 
-    play(bench, random_script(network, 60, mean_gap=4, seed=seed), rhythm=[1, 1, 2, 3, 11, 40], watch=watch)
+    play(bench, random_script(network, 30, mean_gap=4, seed=seed), rhythm=[1, 1, 2, 3, 11, 40], watch=watch)
     assert_each_once_and_in_order(bench)
     assert all(bench.counter(name) > 0 for name, _, _ in COUNTERS if name != "refused")
     assert bench.counter("packets") == bench.counter("delivered") == 7 * 60
@@ -217,7 +217,7 @@ def test_ticking_only_at_events_changes_nothing(seed):
     for jump in (False, True):
         network = crossbar.new_crossbar({**SETTINGS, "sources": 6, "destinations": 5, "ejection_flits": 9 + 8 * seed})
         bench = Traffic(crossbar, network)
-        play(bench, random_script(network, 60, mean_gap=3 + 20 * (seed % 3), seed=seed), rhythm=[1] * 5, jump=jump)
+        play(bench, random_script(network, 30, mean_gap=3 + 20 * (seed % 3), seed=seed), rhythm=[1] * 5, jump=jump)
         benches.append(bench)
     every, some = benches
     assert every.sent == some.sent

@@ -1,5 +1,6 @@
 """Does a mesh with half-routers turn packets at full routers only, never deadlock, and carry many-to-few traffic as well?"""
 
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +19,7 @@ from tests.machine.traffic import assert_each_once_and_in_order, play, random_sc
 
 HALVED = {"half_routers": True}
 ROWS = (Direction.EAST, Direction.WEST)
+CYCLES = 1000  # of traffic that fills the mesh
 SHAPES = [(1, 6), (2, 5), (3, 3), (4, 4), (5, 4), (8, 8)]
 
 
@@ -40,16 +42,19 @@ def lanes_of_packet(bench, source, destination, start):
     return lanes, cycle
 
 
+@cache
 def all_ways(width, height):
     """Of every pair that may talk: its routers, the lanes between them, and how long a packet took."""
+    found = []
     for sources, destinations in ends(width, height):
         bench, cycle = traffic(sources, destinations, width=width, height=height, **HALVED), 0
         for source, start in enumerate(sources):
             for destination, end in enumerate(destinations):
                 lanes, arrived = lanes_of_packet(bench, source, destination, cycle)
-                yield start, end, lanes, arrived - cycle
+                found.append((start, end, lanes, arrived - cycle))
                 cycle = arrived + 10
         assert bench.counter("queueing_cycles") == 0
+    return found
 
 
 @pytest.mark.parametrize(("width", "height"), SHAPES)
@@ -166,15 +171,15 @@ def many_to_few(halved, replies):
     near, far = (memory, cores) if replies else (cores, memory)
     bench = traffic(near, far, width=8, height=8, half_routers=halved)
     dice = np.random.default_rng(1)
-    wanted = dice.integers(len(far), size=(len(near), 2000)).tolist()
+    wanted = dice.integers(len(far), size=(len(near), CYCLES)).tolist()
     sent = [0] * len(near)
-    for cycle in range(2000):
+    for cycle in range(CYCLES):
         bench.tick(cycle)
         bench.take_all(cycle)
         for source, destinations in enumerate(wanted):
             if bench.can_send(source, destinations[sent[source]]):
                 sent[source] += bench.send(source, destinations[sent[source]], 5 if replies else 1, cycle)
-    return sum(flits for _, _, _, flits in bench.sent) / 2000
+    return sum(flits for _, _, _, flits in bench.sent) / CYCLES
 
 
 @pytest.mark.parametrize("replies", [False, True])

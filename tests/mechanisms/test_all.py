@@ -1,5 +1,6 @@
 """Every mechanism that comes with simtlab changes time and no result, ends, and stands beside the others."""
 
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -21,8 +22,13 @@ def plain():
     return launch(sl.Gpu("caps-gtx480", set=SMALL))
 
 
+@cache
+def filled(name):
+    return load("mechanism", name).filled
+
+
 def beside(name, scheduler):
-    return {} if "warp_scheduler" in load("mechanism", name).filled else {"warp_scheduler": scheduler}
+    return {} if "warp_scheduler" in filled(name) else {"warp_scheduler": scheduler}
 
 
 def is_as_without(found, plain):
@@ -52,11 +58,41 @@ def test_a_mechanism_says_whose_it_is_what_it_takes_and_what_it_did(name):
     assert "BOOK" in module.source or "BOOK" in module.__doc__
 
 
-@pytest.mark.parametrize(("one", "other"), list(combinations(ALL, 2)), ids=lambda name: name)
-def test_two_mechanisms_stand_beside_each_other_unless_they_fill_one_slot(one, other):
-    both = load("mechanism", one).filled & load("mechanism", other).filled
-    if both:
-        with pytest.raises(ConfigError, match=f"both fill the slot {sorted(both)[0]}"):
-            sl.Gpu("caps-gtx480", mechanism=one, mechanism_2=other)
-        return
-    assert np.array_equal(sums(mechanism=one, mechanism_2=other)[1], sums()[1])
+def slots_of_both(one, other):
+    return sorted(filled(one) & filled(other))
+
+
+def groups(pairs):
+    """Three mechanisms at a time, until both of every pair have been together; none beside one that is in no pair with it."""
+    left, allowed = list(pairs), set(pairs)
+    while left:
+        chosen = left[0]
+        news = {third: {frozenset((third, one)) for one in chosen} for third in ALL if third not in chosen}
+        third = max(news, key=lambda name: len(news[name].intersection(left)) if news[name] <= allowed else -1)
+        if news[third] <= allowed:
+            chosen |= {third}
+        left = [pair for pair in left if not pair <= chosen]
+        yield sorted(chosen)
+
+
+def test_every_two_mechanisms_stand_beside_each_other_or_fill_one_slot():
+    plain, together, wrong = sums()[1], [], []
+    for one, other in combinations(ALL, 2):
+        if both := slots_of_both(one, other):
+            with pytest.raises(ConfigError, match=f"both fill the slot {both[0]}"):
+                sl.Gpu("caps-gtx480", mechanism=one, mechanism_2=other)
+        else:
+            together.append(frozenset((one, other)))
+    assert len(together) > 100
+    for names in groups(together):
+        found = sums(**dict(zip(("mechanism", "mechanism_2", "mechanism_3"), names, strict=False)))[1]
+        if not np.array_equal(found, plain):
+            wrong.append(names)
+    assert wrong == []
+
+
+def test_groups_have_every_pair():
+    pairs = [frozenset(pair) for pair in combinations(ALL, 2) if "daws" not in pair]
+    found = [frozenset(pair) for names in groups(pairs) for pair in combinations(names, 2)]
+    assert set(found) == set(pairs)
+    assert len(list(groups(pairs))) < len(pairs) / 2

@@ -9,6 +9,7 @@ import pytest
 import simtlab as sl
 from simtlab.errors import ConfigError
 from simtlab.machine.hooks import EVENTS
+from simtlab.policies.load import load
 from simtlab.policies.slot_tables import filled_in
 from tests.timing.test_accounting import launch
 
@@ -172,8 +173,18 @@ def test_a_mechanism_takes_the_place_of_what_the_machine_comes_with(tmp_path):
     assert set(gpu.machine.policies) == {"cta_dispatch", "mechanism"}
 
 
+COUNTS_ISSUES = """
+state = np.dtype([("on_issue", "i8")])
+scope = "chip"
+counters = {"on_issue": ("times", "Told.")}
+@hook
+def on_issue(core, own, warp, cycle):
+    own.on_issue += 1
+"""
+
+
 def test_three_mechanisms_hear_the_same_event(tmp_path):
-    path = mechanism(tmp_path, COUNTS_ALL)
+    path = mechanism(tmp_path, COUNTS_ISSUES)
     run, _ = sums(mechanism=path, mechanism_2=path, mechanism_3=path)
     for place in ("mechanism", "mechanism_2", "mechanism_3"):
         assert run.counters[f"{place}.mine.on_issue"] == run.instructions
@@ -254,3 +265,11 @@ def test_the_mechanism_of_the_page_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     exec(compile(blocks[place + 1], "write-a-policy.md", "exec"), {})
     assert capsys.readouterr().out == "True\n"
+
+
+def test_a_mechanism_is_compiled_once_whichever_its_place(tmp_path):
+    path = mechanism(tmp_path, COUNTS_ISSUES)
+    places = [load(place, path) for place in ("mechanism", "mechanism_2", "mechanism_3")]
+    assert places[0].addresses == places[1].addresses == places[2].addresses
+    assert places[0].addresses["on_issue"] != 0
+    assert [policy.slot for policy in places] == ["mechanism", "mechanism_2", "mechanism_3"]

@@ -1,7 +1,7 @@
 """Timing never changes results: memory after a timed run is what it is after a functional one.
 
 Where the order of warps decides a result (who comes first at an atomic), a kernel has no one right answer;
-such kernels are left out. About 70 s in all, of which the 100 programs take 10; the slow tests
+such kernels are left out. Every machine and every scheduler runs some of the programs, each others; the slow tests
 run all programs and all kernels everywhere.
 """
 
@@ -25,7 +25,9 @@ from tests.kernels.library import source
 
 ROOT = Path(__file__).parents[2]
 MACHINE = "caps-gtx480"
-SAMPLE = range(0, PROGRAMS, 10)
+STEP = 30
+EVERYDAY = [range(first, PROGRAMS, STEP) for first in range(STEP)]  # each machine and each scheduler runs others of them
+SCHEDULERS = available("warp_scheduler")
 OTHERS = [name for name in presets() if name != MACHINE]  # with PTX, whatever they execute: the programs are for sm_90
 
 
@@ -40,27 +42,27 @@ def check_programs(gpu: sl.Gpu, numbers: range) -> None:
         assert not len(wrong), describe(number, wrong, words[number], out.numpy())
 
 
-def test_100_programs_write_the_recorded_words():
+def test_30_programs_write_the_recorded_words():
     """All 300 under every scheduler are below."""
-    check_programs(sl.Gpu(MACHINE), range(0, PROGRAMS, 3))
+    check_programs(sl.Gpu(MACHINE), range(0, PROGRAMS, 10))
 
 
 @pytest.mark.parametrize("preset", OTHERS)
-def test_30_programs_write_the_recorded_words_on_every_preset(preset):
+def test_10_programs_write_the_recorded_words_on_every_preset(preset):
     """With two clusters of cores, which is all that two CTAs can use; two of the programs on the whole machine."""
-    config = load(preset)
-    check_programs(sl.Gpu(config.replace({"core.cores": 2 * config.core.cores_per_cluster}), isa="ptx"), SAMPLE)
+    config, some = load(preset), EVERYDAY[OTHERS.index(preset) % STEP]
+    check_programs(sl.Gpu(config.replace({"core.cores": 2 * config.core.cores_per_cluster}), isa="ptx"), some)
     check_programs(sl.Gpu(config, isa="ptx"), range(2))
 
 
-@pytest.mark.parametrize("scheduler", available("warp_scheduler"))
-def test_30_programs_write_the_recorded_words_under_every_warp_scheduler(scheduler):
-    check_programs(sl.Gpu(MACHINE, warp_scheduler=scheduler), SAMPLE)
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+def test_10_programs_write_the_recorded_words_under_every_warp_scheduler(scheduler):
+    check_programs(sl.Gpu(MACHINE, warp_scheduler=scheduler), EVERYDAY[SCHEDULERS.index(scheduler) % STEP])
 
 
 @pytest.mark.parametrize("detail", [1, 2])
-def test_30_programs_write_the_recorded_words_at_every_level_of_detail(detail):
-    check_programs(sl.Gpu(MACHINE, set={"core.detail": detail}), SAMPLE)
+def test_10_programs_write_the_recorded_words_at_every_level_of_detail(detail):
+    check_programs(sl.Gpu(MACHINE, set={"core.detail": detail}), EVERYDAY[detail])
 
 
 @pytest.mark.slow
@@ -71,7 +73,7 @@ def test_all_programs_write_the_recorded_words_on_every_preset(preset):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scheduler", available("warp_scheduler"))
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
 @pytest.mark.parametrize("detail", [1, 2, 3])
 def test_all_programs_write_the_recorded_words_under_every_scheduler_and_detail(scheduler, detail):
     check_programs(sl.Gpu(MACHINE, warp_scheduler=scheduler, set={"core.detail": detail}), range(PROGRAMS))
@@ -85,16 +87,23 @@ def timed():
     return sl.Gpu(MACHINE)
 
 
-def check_kernels(**arguments) -> None:
-    """Run the tests of all kernels on another GPU than the functional one they are for."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "tests/kernels"]
+def check_kernels(files=("tests/kernels",), **arguments) -> None:
+    """Run the tests of all kernels, or of some, on another GPU than the functional one they are for."""
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *files]
     environment = dict(os.environ, SIMTLAB_TEST_GPU=json.dumps(arguments))
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
 
 
+def test_kernels_whose_warps_wait_pass_their_own_tests_on_the_machine():
+    """Locks, a barrier of the whole grid, atomics, named barriers, local arrays, every space, shuffles, printing, faults. What
+    kernels compute beside that does not depend on time; the slow tests run all of them."""
+    names = ("grids", "groups", "heap", "memory", "printing", "reductions", "synchronisation")
+    check_kernels([f"tests/kernels/test_{name}.py" for name in names], machine=MACHINE)
+
+
+@pytest.mark.slow
 def test_all_kernels_pass_their_own_tests_on_the_machine():
-    """Locks, a barrier of the whole grid, atomics, named barriers, local arrays, every space, shuffles, printing, faults."""
     check_kernels(machine=MACHINE)
 
 
@@ -105,7 +114,14 @@ def test_all_kernels_pass_their_own_tests_on_every_preset(preset):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scheduler", available("warp_scheduler"))
+@pytest.mark.parametrize(("preset", "isa"), [("rtx2080ti", "sm_75"), ("h200", "sm_90"), ("rtx5090", "sm_120")])
+def test_all_kernels_pass_their_own_tests_as_machine_code_on_a_machine(preset, isa):
+    assert load(preset).core.isa == isa
+    check_kernels(machine=preset, isa=isa)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
 @pytest.mark.parametrize("detail", [1, 2, 3])
 def test_all_kernels_pass_their_own_tests_under_every_scheduler_and_detail(scheduler, detail):
     check_kernels(machine=MACHINE, warp_scheduler=scheduler, set={"core.detail": detail})

@@ -1,4 +1,4 @@
-"""The machine runs uncompiled too (`NUMBA_DISABLE_JIT=1`), and counts the same. About 30 s."""
+"""The machine runs uncompiled too (`NUMBA_DISABLE_JIT=1`), and counts the same."""
 
 import json
 import os
@@ -46,7 +46,11 @@ def work(options: dict) -> list:
     return [*counted, y.numpy().tolist(), int(count[0]), repr(watch.cycles), repr(watch.requests)]
 
 
-@pytest.mark.parametrize("name", MACHINES)
+SLOW = ("one loop", "half-routers")  # the parts of the one are in all others; tests/machine/test_half_routers.py has the other's
+EVERY = [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in MACHINES]
+
+
+@pytest.mark.parametrize("name", EVERY)
 def test_uncompiled_and_compiled_agree(name):
     text = f"import json; from tests.timing.test_uncompiled import MACHINES, work; print(json.dumps(work(MACHINES[{name!r}])))"
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}

@@ -223,8 +223,9 @@ def nvrtc() -> ctypes.CDLL:
 
 
 def library_paths() -> list[Path]:
-    """Where the package keeps its library; the folder differs between CUDA versions. The newest comes first."""
-    return sorted(nvidia_files("*/lib/libnvrtc.so.*"), key=lambda path: path.suffix, reverse=True)
+    """Where the package keeps its library; the folder differs between CUDA versions. The newest comes first, of equally new ones
+    that which Python's path has first."""
+    return sorted(nvidia_files("*/lib/libnvrtc.so.*"), key=lambda path: path.suffix)[::-1]
 
 
 def bundled_headers() -> Path | None:

@@ -62,6 +62,8 @@ def _problem(gpu: Gpu, program: Program, slot: Slot, worker: Worker) -> str:
         if held is not None and address + size > held.end:
             return f"{what} reaches {address + size - held.end} bytes past the end of the {held}"
         return f"{what} is outside every allocation ({near})" if "allocation" in near else f"{what} is {near}"
+    if code == FaultCode.BAD_BRANCH and instruction.origin.opcode == "NOP":
+        return "control runs past the end of the kernel's code"
     return {
         FaultCode.STACK_OVERFLOW: "stack overflow: calls are nested too deeply",
         FaultCode.TRAP: "trap",

@@ -56,12 +56,7 @@ def build(config: MachineConfig, threads: int = 1) -> Records:
     """A machine at rest, with a record of the chip for each host thread that may run it."""
     cores = _new_cores(config)
     slices = _new_slices(config)
-    channels = dram.new_channels(config.dram.channels)
-    for number, channel in enumerate(channels):
-        dram.configure(channel, _dram_settings(config))
-        channel.slices = config.l2.slices // config.dram.channels
-        channel.first_slice = number * channel.slices
-        channel.next_refresh = config.dram.t_refi * (number + 1) // config.dram.channels
+    channels = _new_channels(config)
     networks = new_records(2, net.network_t)
     for direction in (TO_MEMORY, TO_CORES):
         net.configure(networks[direction], config.network.kind, _network_settings(config, direction))
@@ -92,6 +87,17 @@ def _new_slices(config: MachineConfig) -> Any:
     return slices
 
 
+def _new_channels(config: MachineConfig) -> Any:
+    channels = dram.new_channels(config.dram.channels)
+    dram.configure(channels[0], _dram_settings(config))
+    _repeat_first(channels)
+    plain, numbers = np.asarray(channels), np.arange(len(channels))
+    plain["slices"] = config.l2.slices // config.dram.channels
+    plain["first_slice"] = numbers * plain["slices"]
+    plain["next_refresh"] = config.dram.t_refi * (numbers + 1) // config.dram.channels
+    return channels
+
+
 def _repeat_first(records: Any, before: str | None = None) -> None:
     """Make all of a kind like the first, or what lies in front of one field: to configure 132 cores one by one takes long."""
     dtype = records.dtype
@@ -102,22 +108,24 @@ def _repeat_first(records: Any, before: str | None = None) -> None:
 
 def _note_addresses(records: Records) -> None:
     """Records that policies' hooks are given know where they lie."""
-    records.gpu[0].address = records.gpu.ctypes.data
-    for core in records.cores:
-        core.l1d.address = address_of(core["l1d"])
-    for part in records.slices:
-        part.address, part.cache.address = address_of(part), address_of(part["cache"])
-    for channel in records.channels:
-        channel.address = address_of(channel)
-    for network in records.networks:
-        for kind in ("crossbar", "mesh"):
-            contest = network[kind]["contest"]
-            contest["address"], contest["pool"] = address_of(contest), records.requests.ctypes.data
+    plain = records.as_plain_arrays()
+    plain.gpu["address"] = addresses_of(plain.gpu)
+    plain.cores["l1d"]["address"] = addresses_of(plain.cores, "l1d")
+    plain.slices["address"], plain.slices["cache"]["address"] = addresses_of(plain.slices), addresses_of(plain.slices, "cache")
+    plain.channels["address"] = addresses_of(plain.channels)
+    for kind in ("crossbar", "mesh"):
+        contest = plain.networks[kind]["contest"]
+        contest["address"] = addresses_of(plain.networks, kind, "contest")
+        contest["pool"] = plain.requests.ctypes.data
 
 
-def address_of(record: Any) -> int:
-    """Where a record lies."""
-    return record.__array_interface__["data"][0]
+def addresses_of(records: np.ndarray, *way: str) -> np.ndarray:
+    """Where each of some records lies, or a record within it. NumPy describes all fields of a record to whoever asks one for its
+    address, which takes longer than the rest of a machine."""
+    place, dtype = records.ctypes.data, records.dtype
+    for field in way:
+        place, dtype = place + field_offset(dtype, field), dtype[field]
+    return place + np.arange(len(records)) * records.itemsize
 
 
 def _configure_gpu(gpu: Any, config: MachineConfig) -> None:

@@ -105,13 +105,14 @@ def load(slot: str, name: str, check: bool = False, **parameters: Any) -> Policy
     loops, what they write to; simtlab's own where `check` is set."""
     path = file_of(slot, name)
     checked = check or not path.resolve().is_relative_to(FOLDER)
-    key = slot, digest_of(path), checked
+    kind = MECHANISMS[0] if slot in MECHANISMS else slot  # in whichever of its places, a mechanism is compiled once
+    key = kind, digest_of(path), checked
     if key not in _loaded:
         module = import_policy(name, path, f"simtlab_policy_{key[1]}{'_checked' if checked else ''}", checked)
         state = state_of(name, module)
         check_energy(name, module, state)
         check_counters(name, module, state)
-        _loaded[key] = module, state, *compile_hooks(slot, name, module, state, module.__name__.split("_", 2)[2], checked)
+        _loaded[key] = module, state, *compile_hooks(kind, name, module, state, module.__name__.split("_", 2)[2], checked)
     module, state, addresses, _ = _loaded[key]
     values = dict(getattr(module, "parameters", {}))
     for key_given, value in parameters.items():

@@ -36,7 +36,7 @@ def find_nvcc() -> str:
     """$NVCC, the one on the PATH, in a toolkit, or of the wheels."""
     toolkits = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"]
     candidates = [shutil.which("nvcc"), *(str(Path(folder) / "bin" / "nvcc") for folder in toolkits if folder)]
-    candidates += [str(path) for path in nvidia_files("cu*/bin/nvcc")]
+    candidates += [str(path) for path in reversed(nvidia_files("cu*/bin/nvcc"))]
     for candidate in candidates:
         if candidate and os.access(candidate, os.X_OK):
             return candidate

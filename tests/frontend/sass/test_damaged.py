@@ -108,6 +108,24 @@ def test_without_nvjitlink_the_error_says_what_to_install(monkeypatch):
         link.nvjitlink()
 
 
+def test_without_both_packages_ptx_works_as_before_and_machine_code_says_what_to_install(monkeypatch, tmp_path):
+    for module in (disassemble, link):
+        monkeypatch.setattr(module, "nvidia_files", lambda _: [])
+        monkeypatch.setattr(module, "cache_directory", lambda: tmp_path)  # which may have what the packages once gave
+    monkeypatch.setattr(disassemble.shutil, "which", lambda _: None)
+    for known in (disassemble.nvdisasm, disassemble.listing, link.nvjitlink):
+        known.cache_clear()
+    gpu = sl.Gpu(memory_bytes=1 << 20)
+    out, module = gpu.zeros(32, "i4"), gpu.compile(SOURCE)
+    module["k"](1, 32, [out, 6])
+    assert list(out) == [3 + 5 + 2] * 32
+    machine_code = sl.Gpu(isa="sm_90", memory_bytes=1 << 20)
+    with pytest.raises(sl.SimtlabError, match="pip install nvidia-cuda-nvdisasm"):
+        machine_code.compile(SOURCE)["k"]
+    with pytest.raises(sl.SimtlabError, match="pip install nvidia-nvjitlink"):
+        machine_code.load(module.ptx)
+
+
 def test_the_second_compilation_of_a_source_disassembles_nothing(monkeypatch):
     assert built(cubin()) == ""
     monkeypatch.setattr(disassemble, "disassembled", lambda _: pytest.fail("nvdisasm ran again"))

@@ -48,11 +48,5 @@ def run(gpu: sl.Gpu, module, name: str, columns: list[np.ndarray], ins: tuple[st
 
 def words(text: str, ins: tuple[str, ...], out: str, columns: list[np.ndarray], isa: str) -> np.ndarray:
     """The same for one text alone, on a GPU that executes PTX or an architecture's machine code."""
-    return words_of_each([text], ins, out, columns, isa)[0]
-
-
-def words_of_each(texts: list[str], ins: tuple[str, ...], out: str, columns: list[np.ndarray], isa: str) -> list[np.ndarray]:
-    """The same for several texts with operands and results of the same types."""
     gpu = sl.Gpu(isa=isa)
-    module = gpu.compile("".join(kernel(f"k{number}", text, ins, out) for number, text in enumerate(texts)))
-    return [run(gpu, module, f"k{number}", columns, ins, f"u{bits(out) // 8}") for number in range(len(texts))]
+    return run(gpu, gpu.compile(kernel("k", text, ins, out)), "k", columns, ins, f"u{bits(out) // 8}")

@@ -1,11 +1,14 @@
 """Machine code's own forms: two floats in a pair, three operands, predicates that choose, halves and bytes by name."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
 import simtlab as sl
 from simtlab.program.sass.given import UnknownSass
-from tests.program.sass.assembly import words, words_of_each
+from tests.isa.hardware_vectors import bits
+from tests.program.sass.assembly import kernel, run, words
 
 COUNT = 1024
 
@@ -17,25 +20,58 @@ def floats(seed: int) -> np.ndarray:
     return found
 
 
-def same(texts: list[str], ins: tuple[str, ...], out: str, isa: str, *columns: np.ndarray) -> None:
+COMBINED = (".reg .pred r; setp.gt.u32 q, tid, 13; setp.HOW.f32 p|r, {a}, {b}, q; "
+            "selp.u32 {d}, 1, 0, p; selp.u32 t32, 2, 0, r; or.b32 {d}, {d}, t32;")  # fmt: skip
+WAYS = ["lt.and", "geu.xor", "num.or", "nan.xor", "neu.and", "equ.or", "le.xor.ftz", "gtu.and.ftz"]
+BYTE = "bfe.TYPE t32, {a}, SHIFT, 8; cvt.rn.f32.TYPE {d}, t32;"
+BYTES = [BYTE.replace("TYPE", type).replace("SHIFT", shift) for type in ("u32", "s32") for shift in ("0", "8", "16", "24")]
+UPPER = ["cvt.f32.f16 {d}, h;", "cvt.f64.f16 t64, h; cvt.rn.f32.f64 {d}, t64;", "cvt.rzi.s32.f16 {d}, h;"]
+HALVES = ".reg .pred r; setp.lt.f16x2 p|r, {a}, {b}; selp.u32 {d}, 1, 0, p; selp.u32 t32, 2, 0, r; or.b32 {d}, {d}, t32;"
+FORMS = {  # texts, the types of their operands, that of their results
+    "combined": ([COMBINED.replace("HOW", how) for how in WAYS], ("f32", "f32"), "u32"),
+    "halves": ([HALVES], ("f16x2", "f16x2"), "u32"),
+    "set": (["set.geu.f16x2.f16x2 {d}, {a}, {b};"], ("f16x2", "f16x2"), "u32"),
+    "pair": (["mov.b32 t32, 0x3c004500; fma.rn.f16x2 {d}, {a}, t32, {b};"], ("f16x2", "f16x2"), "f16x2"),
+    "constant": (["add.u32 {d}, {a}, 0; mov.b32 {d}, 0x3c004500;"], ("u32",), "u32"),
+    "bytes": (BYTES, ("u32",), "f32"),
+    "upper": ([f".reg .b16 g, h; mov.b32 {{g, h}}, {{a}}; {way}" for way in UPPER], ("u32",), "u32"),
+    "special": (["ex2.approx.f16x2 {d}, {a};", "tanh.approx.f16x2 {d}, {a};"], ("f16x2",), "f16x2"),
+    "lesser": (["min.f64 {d}, {a}, {b};", "max.f64 {d}, {a}, {b};"], ("f64", "f64"), "f64"),
+    "packed": (["cvt.pack.sat.u8.s32.b32 {d}, {a}, {b}, {c};"], ("u32", "u32", "u32"), "u32"),
+    "packed_2": (["cvt.pack.sat.s16.s32 {d}, {a}, {b};"], ("u32", "u32"), "u32"),
+}  # fmt: skip
+
+
+@cache
+def compiled(isa: str) -> tuple[sl.Gpu, sl.Module]:
+    """All forms in one source: to disassemble a cubin takes most of a second."""
+    gpu = sl.Gpu(isa=isa)
+    sources = [kernel(f"{name}_{k}", text, ins, out) for name, (texts, ins, out) in FORMS.items() for k, text in enumerate(texts)]
+    return gpu, gpu.compile("".join(sources))
+
+
+def results(name: str, isa: str, *columns: np.ndarray) -> list[np.ndarray]:
+    """The words that a form's texts compute of columns of words."""
+    texts, ins, out = FORMS[name]
+    return [run(*compiled(isa), f"{name}_{k}", list(columns), ins, f"u{bits(out) // 8}") for k in range(len(texts))]
+
+
+def same(name: str, isa: str, *columns: np.ndarray) -> None:
     """PTX and machine code compute the same words."""
-    expected, got = (words_of_each(texts, ins, out, list(columns), name) for name in ("ptx", isa))
+    expected, got = (results(name, one, *columns) for one in ("ptx", isa))
+    texts = FORMS[name][0]
     assert [text for text, x, y in zip(texts, expected, got, strict=True) if not np.array_equal(x, y)] == []
 
 
 @pytest.mark.parametrize("isa", ["sm_75", "sm_90", "sm_120"])
 def test_a_comparison_is_combined_with_a_predicate_and_so_is_its_opposite(isa):
-    text = ".reg .pred r; setp.gt.u32 q, tid, 13; setp.HOW.f32 p|r, {a}, {b}, q; "
-    text += "selp.u32 {d}, 1, 0, p; selp.u32 t32, 2, 0, r; or.b32 {d}, {d}, t32;"
-    ways = ["lt.and", "geu.xor", "num.or", "nan.xor", "neu.and", "equ.or", "le.xor.ftz", "gtu.and.ftz"]
-    same([text.replace("HOW", how) for how in ways], ("f32", "f32"), "u32", isa, floats(3), floats(5))
+    same("combined", isa, floats(3), floats(5))
 
 
 @pytest.mark.parametrize("isa", ["sm_75", "sm_90"])
 def test_halves_of_a_pair_are_compared_each_for_itself(isa):
     x, y = floats(3), floats(5)
-    text = ".reg .pred r; setp.lt.f16x2 p|r, {a}, {b}; selp.u32 {d}, 1, 0, p; selp.u32 t32, 2, 0, r; or.b32 {d}, {d}, t32;"
-    got = words(text, ("f16x2", "f16x2"), "u32", [x, y], isa)
+    (got,) = results("halves", isa, x, y)
     less = x.view(np.float16) < y.view(np.float16)
     assert np.array_equal(got, less[::2] + 2 * less[1::2])
 
@@ -43,38 +79,34 @@ def test_halves_of_a_pair_are_compared_each_for_itself(isa):
 @pytest.mark.parametrize("isa", ["sm_75", "sm_90"])
 def test_a_comparison_of_halves_is_1_in_each(isa):
     x, y = floats(3), floats(5)
-    got = words("set.geu.f16x2.f16x2 {d}, {a}, {b};", ("f16x2", "f16x2"), "u32", [x, y], isa)
+    (got,) = results("set", isa, x, y)
     assert np.array_equal(got.view(np.float16), ~(x.view(np.float16) < y.view(np.float16)))
 
 
 @pytest.mark.parametrize("isa", ["sm_75", "sm_90", "sm_120"])
 def test_an_immediate_pair_of_halves_has_the_upper_half_first(isa):
-    text = "mov.b32 t32, 0x3c004500; fma.rn.f16x2 {d}, {a}, t32, {b};"
-    same([text], ("f16x2", "f16x2"), "f16x2", isa, floats(3), floats(5))
+    same("pair", isa, floats(3), floats(5))
 
 
 @pytest.mark.parametrize("isa", ["sm_75", "sm_90", "sm_120"])
 def test_a_constant_is_loaded_by_a_half_precision_instruction(isa):
-    got = words("add.u32 {d}, {a}, 0; mov.b32 {d}, 0x3c004500;", ("u32",), "u32", [floats(3)], isa)
+    (got,) = results("constant", isa, floats(3))
     assert set(got) == {0x3C004500}
 
 
 @pytest.mark.parametrize("isa", ["sm_75", "sm_90", "sm_120"])
 def test_a_byte_of_a_word_becomes_a_float(isa):
-    text = "bfe.TYPE t32, {a}, SHIFT, 8; cvt.rn.f32.TYPE {d}, t32;"
-    texts = [text.replace("TYPE", type).replace("SHIFT", shift) for type in ("u32", "s32") for shift in ("0", "8", "16", "24")]
-    same(texts, ("u32",), "f32", isa, floats(3))
+    same("bytes", isa, floats(3))
 
 
 @pytest.mark.parametrize("isa", ["sm_75", "sm_90", "sm_120"])
 def test_the_upper_half_of_a_word_is_converted(isa):
-    ways = ["cvt.f32.f16 {d}, h;", "cvt.f64.f16 t64, h; cvt.rn.f32.f64 {d}, t64;", "cvt.rzi.s32.f16 {d}, h;"]
-    same([f".reg .b16 g, h; mov.b32 {{g, h}}, {{a}}; {way}" for way in ways], ("u32",), "u32", isa, floats(3))
+    same("upper", isa, floats(3))
 
 
 @pytest.mark.parametrize("isa", ["sm_75", "sm_90", "sm_120"])
 def test_special_functions_take_either_half(isa):
-    same(["ex2.approx.f16x2 {d}, {a};", "tanh.approx.f16x2 {d}, {a};"], ("f16x2",), "f16x2", isa, floats(3))
+    same("special", isa, floats(3))
 
 
 @pytest.mark.parametrize("isa", ["sm_75", "sm_90", "sm_120"])
@@ -82,7 +114,7 @@ def test_the_lesser_double_is_chosen_by_two_predicates(isa):
     wide = [np.random.default_rng(seed).integers(0, 1 << 64, COUNT, np.uint64, endpoint=False) for seed in (1, 2)]
     wide[0][:6] = [0, 1 << 63, 0x7FF8000000000001, 0xFFF0000000000001, 0x7FF8000000000007, 0x3FF0000000000000]
     wide[1][:6] = [1 << 63, 0, 0x3FF0000000000000, 0x7FF4000000000005, 0xFFF8000000000009, 0x7FF4000000000005]
-    same(["min.f64 {d}, {a}, {b};", "max.f64 {d}, {a}, {b};"], ("f64", "f64"), "f64", isa, *wide)
+    same("lesser", isa, *wide)
 
 
 @pytest.mark.parametrize("name", ["fma.rn.f32x2 {d}, r, s, r", "add.rn.ftz.f32x2 {d}, r, s", "mul.rz.f32x2 {d}, r, s"])
@@ -131,9 +163,9 @@ def test_halves_are_added_to_an_f32(type):
 def test_integers_are_limited_and_packed(isa):
     x, y, z = (np.random.default_rng(seed).integers(-400, 400, COUNT).astype(np.int32) for seed in (1, 2, 3))
     columns = [column.view(np.uint32) for column in (x, y, z)]
-    got = words("cvt.pack.sat.u8.s32.b32 {d}, {a}, {b}, {c};", ("u32", "u32", "u32"), "u32", columns, isa)
+    (got,) = results("packed", isa, *columns)
     assert np.array_equal(got, z.view(np.uint32) << 16 | (np.clip(x, 0, 255) << 8 | np.clip(y, 0, 255)).astype(np.uint32))
-    got = words("cvt.pack.sat.s16.s32 {d}, {a}, {b};", ("u32", "u32"), "u32", [columns[0] << 9, columns[1] << 9], isa)
+    (got,) = results("packed_2", isa, columns[0] << 9, columns[1] << 9)
     halves = [np.clip(column << 9, -32768, 32767).astype(np.int16).view(np.uint16).astype(np.uint32) for column in (x, y)]
     assert np.array_equal(got, halves[0] << 16 | halves[1])
 

@@ -102,6 +102,34 @@ def test_an_exit_has_a_predicate_beside_its_guard(monkeypatch, predicate, operan
     assert words("sm_90", EARLY_EXIT) == (whole if ends else [7] * 32)
 
 
+def ended_by(monkeypatch: Any, last: dict[str, str]) -> None:
+    """From now on nvdisasm says that a kernel has NOPs where it ends and behind that, and then this instruction."""
+    listing = disassemble.listing
+
+    def other(content: bytes) -> list[dict]:
+        functions = copy.deepcopy(listing(content))
+        code = functions[0]["sass-instructions"]
+        first = next(k for k, i in enumerate(code) if i["opcode"] == "EXIT" and not i.get("predicate"))
+        code[first:] = [{"opcode": "NOP"} for _ in code[first:-1]] + [last]
+        return functions
+
+    monkeypatch.setattr(disassemble, "listing", other)
+
+
+def test_a_kernel_that_runs_past_its_code_is_a_fault(monkeypatch):
+    ended_by(monkeypatch, {"opcode": "NOP"})
+    with pytest.raises(sl.DeviceFault, match="control runs past the end of the kernel's code in kernel 'k'"):
+        words("sm_90", EARLY_EXIT)
+
+
+@pytest.mark.parametrize("last", [{"opcode": "MOV", "operands": "R0,R1"}, {"opcode": "EXIT", "predicate": "@P0"}],
+                         ids=["no-branch", "guarded"])  # fmt: skip
+def test_code_whose_last_instruction_leads_out_of_it_is_refused(monkeypatch, last):
+    ended_by(monkeypatch, last)
+    with pytest.raises(sl.SimtlabError, match="kernel 'k' is damaged: control runs past the end of its code"):
+        words("sm_90", EARLY_EXIT)
+
+
 @pytest.mark.parametrize("operand", ["R250", "c[0x0][0xfff0]", "B3", "P0"])
 def test_what_a_kernel_does_not_have_is_named(monkeypatch, operand):
     listing = disassemble.listing

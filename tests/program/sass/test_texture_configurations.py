@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import simtlab as sl
+from simtlab.machine.config import MachineConfig, load
 from tests.execute.recorded_images import DTYPES
 from tests.program.sass.images import fetch_kernels, joined
 
@@ -48,9 +49,14 @@ def form_of(one: tuple) -> tuple[str, str, str]:
     return one[0], type_of(one[1], one[3]), one[-1]
 
 
-def compiled(isa: str, chosen: list[tuple]):
-    gpu = sl.Gpu(isa=isa, threads=1, memory_bytes=1 << 24)
+def compiled(isa: str, chosen: list[tuple], preset: str | None = None):
+    gpu = sl.Gpu(on_two_cores(preset) if preset else None, isa=isa, threads=1, memory_bytes=1 << 24)
     return gpu, gpu.compile(fetch_kernels(sorted({form_of(one) for one in chosen})))
+
+
+def on_two_cores(preset: str) -> MachineConfig:
+    config = load(preset)
+    return config.replace({"core.cores": 2, "dram.channels": 2, "l2.slices": 2 * config.l2.slices_per_channel})
 
 
 def texels_of(rng: np.random.Generator, geometry: str, format: str, channels: int) -> np.ndarray:
@@ -89,8 +95,8 @@ def fetched(gpu, module, one: tuple, texels: np.ndarray, coordinates: np.ndarray
     return got
 
 
-def compare(isa: str, chosen: list[tuple]) -> None:
-    wrong, of_ptx, of_machine_code = [], compiled("ptx", chosen), compiled(isa, chosen)
+def compare(isa: str, chosen: list[tuple], preset: str | None = None) -> None:
+    wrong, of_ptx, of_machine_code = [], compiled("ptx", chosen), compiled(isa, chosen, preset)
     for number, one in enumerate(chosen):
         rng = np.random.default_rng(number)
         given = texels_of(rng, *one[:3]), coordinates_of(rng, one[0], one[6], one[7])
@@ -114,3 +120,10 @@ def test_some_configurations_give_what_ptx_gives(isa):
 @pytest.mark.parametrize("isa", ["sm_75", "sm_90", "sm_120"])
 def test_every_configuration_gives_what_ptx_gives(isa, geometry):
     compare(isa, [one for one in configurations() if one[0] == geometry])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("isa", "preset"), [("sm_75", "rtx2080ti"), ("sm_90", "h200"), ("sm_120", "rtx5090")])
+def test_every_third_configuration_gives_what_ptx_gives_on_a_machine(isa, preset):
+    assert on_two_cores(preset).core.isa == isa
+    compare(isa, configurations()[::3], preset)

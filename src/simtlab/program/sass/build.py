@@ -15,14 +15,14 @@ from simtlab.frontend.sass.disassemble import instructions_of
 from simtlab.frontend.sass.text import SassInstruction
 from simtlab.isa.build import provide
 from simtlab.isa.shape import CONSTANT, CONSTANT_64, Shape
-from simtlab.program.action import SERVICE_BASE, SERVICE_STEP, SERVICES, Action, Condition
+from simtlab.program.action import SERVICE_BASE, SERVICE_STEP, SERVICES, Action, Condition, Members
 from simtlab.program.cfg import ControlFlowGraph, Flow
 from simtlab.program.encode import encode
 from simtlab.program.frame import Frame, align_up
 from simtlab.program.function import Depth, FunctionCode
 from simtlab.program.liveness import Usage
 from simtlab.program.lower import Lowered
-from simtlab.program.operand import Operand
+from simtlab.program.operand import Operand, immediate
 from simtlab.program.program import MAX_LOCAL_BYTES, Program, at
 from simtlab.program.sass import convert, floating, flow, half, integer, memory, texture, warp  # noqa: F401  fill the table of lowerings
 from simtlab.program.sass.constants import ConstantBanks, banks_of
@@ -33,6 +33,7 @@ from simtlab.program.sass.registers import FIRST_PREDICATE, allocation_of, regis
 SERVICE_ADDRESSES = {name: SERVICE_BASE + SERVICE_STEP * number for name, number in SERVICES.items()}
 ENDS = (Action.END, Action.TRAP, Action.JUMP)
 LEAST_STACK_BYTES = 1024  # of a thread, where functions are called: as CUDA's limit is if nobody sets it
+FAR_BEYOND = 1 << 40  # bytes from the program's start; a register's 32 bits are added to it
 OF_THE_COMPILER = "$__internal"  # functions that it adds, for divisions and the like: they have no frame
 
 
@@ -68,6 +69,7 @@ def build_sass_program(cubin: Cubin, tree: ast.Module, kernel: str, addresses: M
     for i, one in zip(instructions, lowered, strict=True):
         if problem := beyond(one, image.registers, len(banks.image)):
             raise UnknownSass(f"kernel '{kernel}' is damaged: '{i.text}' at {i.address:#x} {problem}")
+    close(lowered, kernel)
     labels = {flow.label(i.address): k for k, i in enumerate(instructions)}
     lowering = SassLowering(module, lowered, labels, Frame({}, 0))
     graph = ControlFlowGraph([_flow(one, labels) for one in lowered])
@@ -152,6 +154,17 @@ def beyond(one: Lowered, registers: int, constant_bytes: int) -> str:
     if one.spelling.startswith("ld.param") and not 0 <= one.operands[-1].value <= constant_bytes - 16:
         return "reads beyond the constant banks"
     return ""
+
+
+def close(lowered: list[Lowered], kernel: str) -> None:
+    """See that nothing is executed behind the last instruction. A compiler ends code with a branch to itself and fills up with
+    NOPs: the last of them becomes a jump out of the program, which is a fault."""
+    if lowered and not _flow(lowered[-1], {}).falls_through:
+        return
+    if not lowered or lowered[-1].action != Action.NOTHING:
+        raise UnknownSass(f"kernel '{kernel}' is damaged: control runs past the end of its code")
+    out = [immediate(0), immediate(FAR_BEYOND)]
+    lowered[-1] = replace(lowered[-1], action=Action.JUMP, operands=out, guard=None, values=(Members.UNIFORM,))
 
 
 def _flow(one: Lowered, labels: dict[str, int]) -> Flow:
