@@ -15,6 +15,7 @@ from simtlab.machine.memory.mshr import NO_ENTRY, find
 
 LDST = int(Unit.LDST)
 MIX = np.uint64(0x9E3779B97F4A7C15)
+ALL_BITS = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 __all__ = [
     "NO_LOOP", "access_number", "active_lanes", "compared", "fact_of", "is_in_l1", "is_in_loop", "line_in_l1", "memory_warps",
@@ -100,10 +101,8 @@ def compared(core, warp):
     mixed = np.uint64(0)
     for k in range(N_COMPARED):
         if fact.compared[k] != NOT_READ:
-            word = np.uint64(load_i64(state.window + fact.compared[k] + lane // 2 * 8 * (fact.lane_bytes[k] // 4)))
-            if fact.lane_bytes[k] == 4:
-                word = np.uint64(word >> np.uint64(32 * (lane % 2)) & np.uint64(0xFFFFFFFF))
-            elif lane % 2 == 1:
-                word = np.uint64(load_i64(state.window + fact.compared[k] + 8 * lane))
+            at, bits = lane * fact.lane_bytes[k], 8 * fact.lane_bytes[k]
+            word = np.uint64(load_i64(state.window + fact.compared[k] + at // 8 * 8)) >> np.uint64(8 * (at % 8))
+            word = np.uint64(word & ALL_BITS >> np.uint64(64 - bits))
             mixed = np.uint64((mixed ^ word) * MIX)
     return np.int64(mixed >> np.uint64(1))

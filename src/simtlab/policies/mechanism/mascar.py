@@ -4,13 +4,15 @@ Memory-aware scheduling (`mas`): with room in the MSHRs and in the queue to the 
 go first (equal priority). With either almost full, the others go first, and of memory instructions only those of the owner warp
 issue, until it comes to an instruction that waits for data (memory access priority); then the oldest memory warp owns.
 
-Cache access re-execution: where the oldest instruction of the load/store unit is stalled, one whose next line is in the L1 goes
-before it. `queue_entries` is how many can wait in the unit, put aside or not; 0 leaves re-execution out. While memory is saturated
-the owner's misses go before those of other warps.
+Cache access re-execution: where the oldest instruction of the load/store unit is a load that is stalled, one whose next line is in
+the L1 goes before it. `queue_entries` is how many can wait in the unit, put aside or not; 0 leaves re-execution out. While memory
+is saturated the owner's misses go before those of other warps.
 
 Choices: saturated is `spare` MSHRs or fewer left, or one place or none in the queue to the network; within each kind of warp the
 warp scheduler decides (the paper's is gto); all that goes to the load/store unit is a memory instruction; a miss of a warp that
-does not own waits behind hits and the owner's, those of the oldest warp first, and goes where there are none.
+does not own waits behind hits and the owner's, those of the oldest warp first, and goes where there are none; stores and atomics,
+which no L1 serves, are not put aside and nothing but hits overtakes them: else what gives a lock back starves behind the tries of
+older warps. Where threads spin it still loses (ATM): the oldest own the memory to try again, and one that holds a lock waits.
 """
 
 import numpy as np
@@ -68,7 +70,7 @@ def goes_on(core, warp):
 def ldst_queue_next(core, own, count, cycle):
     first = waiting(core, 0)
     saturated = own.mas != 0 and is_saturated(core, own.spare)
-    if own.queue_entries == 0 or is_sure(core, first) or not (saturated or is_stalled(core)):
+    if own.queue_entries == 0 or not can_wait(core, first) or not (saturated or is_stalled(core)):
         return 0
     for place in range(1, np.int64(count)):
         if is_sure(core, waiting(core, place)):
@@ -79,14 +81,22 @@ def ldst_queue_next(core, own, count, cycle):
 
 @compiled
 def first_by_owner(core, own, count):
-    """The first instruction of the owner, or else of the oldest warp that has one waiting."""
+    """The first load of the owner, or else of the oldest warp, of those before anything that cannot wait."""
     best, best_age = 0, np.int64(-1)
     for place in range(count):
         warp = core.ops[waiting(core, place)].slot
         age = np.int64(0) if warp == own.owner else core.slots[warp].age + 1
+        if not can_wait(core, waiting(core, place)):
+            break
         if best_age < 0 or age < best_age:
             best, best_age = place, age
     return best
+
+
+@compiled
+def can_wait(core, op):
+    """Whether an instruction is a load that would miss: only those are put aside."""
+    return core.ops[op].deterministic >= 0 and not is_sure(core, op)
 
 
 @compiled
