@@ -19,15 +19,14 @@ import numpy as np
 
 from simtlab.compiled import compiled
 from simtlab.machine.core.timing import Memory
+from simtlab.policies.congestion import is_saturated, is_stalled
 from simtlab.policies.hook import bit_of, hook, is_in_l1, memory_warps, oldest, waiting
+from simtlab.policies.looks import can_run
+from simtlab.policies.sets import whole_numbers
 
 source = "Sethia, Jamshidi, Mahlke, HPCA 2015; BOOK 5.1.2"
 bytes_a_core = 32 * 10 + 48 // 4 + 2  # 32 instructions put aside (address, lanes, warp); two bits a warp; the owner and the mode
 SHARED = int(Memory.SHARED)
-state = np.dtype([
-    ("mas", "i8"), ("queue_entries", "i8"), ("spare", "i8"), ("saturated", "i8"), ("owner", "i8"),
-    ("owners", "i8"), ("kept", "i8"), ("overtook", "i8"),
-])  # fmt: skip
 parameters = {"mas": 1, "queue_entries": 36, "spare": 4}
 limits = {"mas": (0, 1), "queue_entries": (0, 64), "spare": (0, 256)}
 counters = {
@@ -35,6 +34,7 @@ counters = {
     "kept": ("cycles", "In which a scheduler kept back memory instructions of warps that do not own."),
     "overtook": ("instructions", "That went before a stalled one in the load/store unit."),
 }
+state = np.dtype(whole_numbers(parameters, counters, ["saturated", "owner"]))
 patient = True  # it asks what the core holds, which changes with the core
 
 
@@ -47,23 +47,12 @@ def allow(core, own, ready, cycle):
     was_saturated, own.saturated = own.saturated, is_saturated(core, own.spare)
     if own.saturated == 0:
         return memory
-    if not goes_on(core, own.owner) or (was_saturated == 0 and memory & bit_of(own.owner) == 0):
+    if can_run(core) & bit_of(own.owner) == 0 or (was_saturated == 0 and memory & bit_of(own.owner) == 0):
         own.owner = oldest(core, memory)
         own.owners += 1
     owned = np.uint64(memory & bit_of(own.owner))
     own.kept += owned != memory
     return others if others != 0 else owned
-
-
-@compiled
-def is_saturated(core, spare):
-    return core.mshr.used + spare >= core.mshr.entries or core.inject.count + 1 >= core.inject.limit
-
-
-@compiled
-def goes_on(core, warp):
-    """Whether a warp is there and waits neither for data nor at a barrier."""
-    return core.occupied & ~(core.long | core.barrier | core.membar | core.draining) & bit_of(warp) != 0
 
 
 @hook
@@ -106,8 +95,3 @@ def is_sure(core, op):
     if memory.memory == SHARED:
         return True
     return memory.deterministic >= 0 and memory.served < memory.accesses and is_in_l1(core, op)
-
-
-@compiled
-def is_stalled(core):
-    return core.ldst_blocked != 0 or core.mshr.used >= core.mshr.entries or core.inject.count >= core.inject.limit
