@@ -20,7 +20,12 @@ if TYPE_CHECKING:
     from simtlab.host.gpu import Gpu
     from simtlab.host.launch import Run
 
+MOST_CYCLES = 1_000_000_000  # of a launch: one that spins for ever is given up
 Progress = Callable[[int], None]  # told the cycles so far, every now and then
+
+
+def host() -> Host:
+    return Host(threads=1, max_cycles=MOST_CYCLES)
 
 
 def run_experiment(experiment: Experiment, progress: Progress | None = None) -> Record:
@@ -28,7 +33,7 @@ def run_experiment(experiment: Experiment, progress: Progress | None = None) -> 
     begin = time.perf_counter()
     ingredients = experiment.ingredients()
     program = experiment.program()
-    gpu = experiment.machine.build(Host(threads=1), earlier_runs(experiment, progress))
+    gpu = experiment.machine.build(host(), earlier_runs(experiment, progress))
     if progress is not None:
         report(gpu, progress)
     run = program.run(gpu)
@@ -41,7 +46,7 @@ def earlier_runs(experiment: Experiment, progress: Progress | None) -> Sequence[
     """The launches that its machine's profile is of, run now; none if it has no profile."""
     if experiment.machine.profile == NO_PROFILE:
         return ()
-    gpu = experiment.machine.without_mechanisms().build(Host(threads=1))
+    gpu = experiment.machine.without_mechanisms().build(host())
     if progress is not None:
         report(gpu, progress)
     return experiment.program().run(gpu).launches
