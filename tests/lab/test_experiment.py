@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from simtlab.errors import SimtlabError
+from simtlab.errors import CycleLimit, SimtlabError
 from simtlab.lab import sources
 from simtlab.lab.experiment import Experiment
 from simtlab.lab.machines import MachineChoice
@@ -218,3 +218,9 @@ def test_a_change_counts_for_the_runs_that_depend_on_it(copy_of_simtlab, file, c
 def test_what_does_not_exist_is_named(wrong, message):
     with pytest.raises(SimtlabError, match=message):
         wrong.ingredients()
+
+
+def test_a_launch_that_goes_on_for_ever_is_given_up(monkeypatch):
+    monkeypatch.setattr("simtlab.lab.run_experiment.MOST_CYCLES", 1000)
+    with pytest.raises(CycleLimit, match="not done after 1000 cycles"):
+        run_experiment(Experiment("MM", "tiny", MachineChoice("gtx480")))

@@ -5,6 +5,7 @@ import pytest
 import simtlab as sl
 from simtlab.errors import SimtlabError
 from simtlab.lab.errors import StudyError
+from simtlab.lab.sweep.payload import pack_payload, unpack_payload
 from simtlab.lab.sweep.study import check, read_study
 from tests.lab.conftest import simtlab
 
@@ -34,6 +35,19 @@ def test_axes_are_crossed(written):
     found = [(e.workload, e.machine.policies["warp_scheduler"].name, e.machine.changes["l1d.ways"]) for e in sweep.experiments()]
     assert len(sweep) == len(found) == len(set(found)) == 12
     assert ("MM", "two-level", 8) in found
+
+
+def test_a_profile_is_part_of_an_experiment_and_of_its_key(written):
+    """It is that of the machine without mechanisms: with another scheduler there, it is another experiment."""
+    text = STUDY.replace("[policies]", 'profile = ["none", "baseline"]\n[policies]\nmechanism = "coordinated-bypass"')
+    found = list(read_study(written(text)).experiments())
+    assert len(found) == len({one.key for one in found}) == 24
+    one = next(one for one in found if one.machine.profile == "baseline")
+    before = one.machine.without_mechanisms()
+    assert (before.profile, set(before.policies)) == ("none", {"warp_scheduler"})
+    assert unpack_payload(pack_payload(one)[0], {}).machine == one.machine
+    with pytest.raises(StudyError, match="profile is 'mine'; it must be none or baseline"):
+        read_study(written(text.replace('"baseline"', '"mine"')))
 
 
 def test_dotted_keys_and_quoted_ones_are_the_same(written):

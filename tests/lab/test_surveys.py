@@ -17,7 +17,7 @@ from tests.lab.conftest import start
 
 STUDIES = [load_study(name) for name in ("survey-caches", "survey-scheduling")]
 FIGURES = [pytest.param(figure, id=f"{study.name}-{figure.name}") for study in STUDIES for figure in study.figures]
-LEFT_OUT = {"chimera": "Chimera", "coordinated-bypass": "Coordinated bypassing", "jia-taxonomy": "locality taxonomy"}
+LEFT_OUT = {"chimera": "Chimera", "jia-taxonomy": "locality taxonomy"}
 
 
 def experiments():
@@ -32,6 +32,12 @@ def test_every_mechanism_is_in_a_study_or_told_as_left_out():
     assert used == set(available("mechanism")) - set(LEFT_OUT)
     told = " ".join(study.remarks["Left out"] for study in STUDIES)
     assert all(words in told for words in LEFT_OUT.values())
+
+
+def test_coordinated_bypassing_has_a_profile_and_nothing_else_has():
+    for one in experiments():
+        uses = any(choice.name == "coordinated-bypass" for choice in one.machine.policies.values())
+        assert one.machine.profile == ("baseline" if uses else "none")
 
 
 def test_every_program_has_a_reason():

@@ -3,6 +3,10 @@
 import pytest
 
 import simtlab as sl
+from simtlab.lab.experiment import Experiment
+from simtlab.lab.machines import MachineChoice
+from simtlab.lab.run_experiment import run_experiment
+from simtlab.policies.choice import read_choice
 from tests.mechanisms.walks import mix, rows
 
 ONE_CORE = {"core.cores": 1}
@@ -61,3 +65,16 @@ def test_without_a_profile_nothing_is_done(plain):
     run = mix(coordinated(",share=0"), lines=100, rounds=800)
     assert run.cycles == plain.cycles
     assert run.counters[f"{COUNTER}.poor_bypassed"] == run.counters[f"{COUNTER}.moderate_bypassed"] == 0
+
+
+def test_an_experiment_is_given_the_profile_of_a_run_without_mechanisms():
+    """Loads of BFS that hit seldom go around the L1; without a profile none does."""
+    records = {}
+    for profile in ("none", "baseline"):
+        machine = MachineChoice("gtx480", {}, {"mechanism": read_choice("coordinated-bypass")}, profile=profile)
+        records[profile] = run_experiment(Experiment("BFS", "tiny", machine))
+    assert records["none"].key != records["baseline"].key
+    assert records["none"].counters[f"{COUNTER}.poor_bypassed"] == 0
+    assert records["baseline"].counters[f"{COUNTER}.poor_bypassed"] > 0
+    assert records["baseline"].inputs["profile"] == "baseline"
+    assert "profile" not in records["none"].inputs

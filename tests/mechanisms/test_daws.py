@@ -18,6 +18,13 @@ extern "C" __global__ void columns(const float *in, float *out, const int *lengt
     for (int k = 0; k < n; k++) sum += in[k * 1024 + thread];
     out[thread] = sum;
 }
+extern "C" __global__ void gather(const float *in, float *out, int turns) {
+    int thread = blockIdx.x * blockDim.x + threadIdx.x, warp = thread / 32, lane = threadIdx.x % 32;
+    float sum = 0;
+    #pragma unroll 1
+    for (int k = 0; k < turns; k++) sum += in[warp * 96 + lane % 3 * 32 + k];
+    out[thread] = sum;
+}
 """
 ROW = 64
 
@@ -91,3 +98,18 @@ def test_a_loop_that_uses_no_line_again_is_left_alone():
     without, run = sums("columns"), sums("columns", mechanism="daws")
     assert run.cycles == without.cycles
     assert run.counters["mechanism.daws.predicted"] == run.counters["mechanism.daws.throttled"] == 0
+
+
+def test_a_gather_from_few_lines_wants_no_more_than_those():
+    """The 32 lanes of each of 32 warps read from three lines, again and again: 96 lines, which fit, so that nobody is held back."""
+    runs = []
+    for policies in ({}, {"mechanism": "daws"}):
+        gpu = sl.Gpu("caps-gtx480", set={"core.cores": 1}, **policies)
+        data, out = (np.arange(32 * 96) % 13).astype(np.float32), gpu.zeros(1024)
+        runs.append(gpu.compile(ROWS)["gather"](4, 256, [gpu.array(data), out, 32]))
+        sums_of_lines = data.reshape(32, 3, 32).sum(2)
+        assert np.array_equal(out.numpy().reshape(32, 32), sums_of_lines[:, np.arange(32) % 3])
+    without, run = runs
+    assert run.counters["mechanism.daws.predicted"] > 0
+    assert run.counters["mechanism.daws.throttled"] == 0
+    assert run.cycles == without.cycles

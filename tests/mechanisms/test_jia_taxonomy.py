@@ -1,10 +1,17 @@
 """Kinds of locality (Jia et al. 2012), each on a kernel that has it alone, with exact counts; and the rule for what to cache."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import simtlab as sl
+from simtlab.cli.answer import BadInput
+from simtlab.cli.locality import show_locality, with_analysis
+from simtlab.cli.plan import Options
+from simtlab.cli.workloads import WorkloadOptions
 from simtlab.lab.locality import LoadLocality, locality, table
+from simtlab.lab.machines import choose
 
 SECTORS = {"core.cores": 1, "l1d.sector_bytes": 32}
 KERNEL = """
@@ -103,3 +110,16 @@ def test_lines_without_a_place_in_the_table_count_as_fresh_and_are_told():
     assert sum(load.lines for load in loads) == sum(load.fresh for load in loads) == 160 * 256
     assert 40_960 - 32_768 <= run.counters["mechanism.jia-taxonomy.left_out"] < 20_000
     assert table(run).splitlines()[-1].endswith("found no place in the analysis' table and count as new")
+
+
+def test_the_command_shows_every_kernel_beside_other_mechanisms():
+    """The analysis takes a free slot; its numbers are those of the table of a run."""
+    nothing, machine = Options(None, None, None, [], [], None, [], []), choose("gtx480", [], ["mechanism=ccws"])
+    told = show_locality(Path("KM"), nothing, WorkloadOptions("tiny", []), machine, 0).as_json()
+    gpu = sl.Gpu("gtx480", set={"l1d.sector_bytes": 32}, mechanism="ccws", mechanism_2="jia_taxonomy")
+    launches = sl.workload("KM", size="tiny").run(gpu).launches
+    first = told["kernels"][0]["loads"]
+    assert [load["lines"] for load in first] == [load.lines for load in locality(launches[0])]
+    assert {load["rule"] for kernel in told["kernels"] for load in kernel["loads"]} <= {"cache", "bypass", "either"}
+    with pytest.raises(BadInput, match="all have a mechanism"):
+        with_analysis(choose("gtx480", [], ["mechanism=ccws", "mechanism_2=mrpb", "mechanism_3=bows"]))

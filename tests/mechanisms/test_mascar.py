@@ -85,6 +85,18 @@ def test_while_memory_is_saturated_hits_go_first_then_the_owner_then_the_oldest_
     assert example.tell("ldst_queue_next", 2) == 1
 
 
+def test_what_is_no_load_is_not_put_aside():
+    """A store or an atomic, which may give a lock back, goes in its turn: neither when it is the oldest nor from behind it does a
+    miss of the owner overtake it."""
+    example = Example("mascar", warps=4)
+    example.core.mshr.used, example.own.owner = 30, 0
+    queue_of(example, OTHER_MISS, MISS, OWNERS_MISS)
+    example.core.ops["deterministic"][OTHER_MISS] = -1
+    assert example.tell("ldst_queue_next", 3) == 0
+    queue_of(example, MISS, OTHER_MISS, OWNERS_MISS)
+    assert example.tell("ldst_queue_next", 3) == 0
+
+
 @pytest.mark.parametrize("parts", ["mascar", "mascar,queue_entries=0"])
 def test_a_warp_that_has_its_data_early_computes_while_others_load(parts):
     """With loose round robin all warps load their first 32 lines before any has its last, and then all compute."""

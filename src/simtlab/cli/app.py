@@ -291,6 +291,7 @@ def loads(
     arg: Arguments = None,
     shared: SharedBytes = None,
     seed: Seeds = 0,
+    locality: Annotated[bool, typer.Option("--locality", help="With --gpu: kinds of locality, and which loads to cache.")] = False,
     option: CompilerOptions = None,
     include: Folders = None,
     json: Json = False,
@@ -310,21 +311,23 @@ def loads(
         if gpu is None:
             from simtlab.cli.loads import find_loads
 
-            refuse_without_gpu(set, policy, options, of_workload)
+            refuse_without_gpu(set, policy, locality or None, options, of_workload)
             return find_loads(file, kernel, option or [], include or [])
         from simtlab.cli.load_figures import time_loads
+        from simtlab.cli.locality import show_locality
 
-        return time_loads(file, options, of_workload, choose(gpu, set or [], policy or [], isa), seed)
+        machine = choose(gpu, set or [], policy or [], isa)
+        return (show_locality if locality else time_loads)(file, options, of_workload, machine, seed)
 
     answer(work, json)
 
 
-def refuse_without_gpu(set: list[str] | None, policy: list[str] | None, options: Any, of_workload: Any) -> None:
+def refuse_without_gpu(set: Any, policy: Any, locality: Any, options: Any, of_workload: Any) -> None:
     """What says how to run a program is of no use where it is not run."""
     from simtlab.cli.answer import BadInput
 
-    given = {"set": set, "policy": policy, "size": of_workload.size, "input": of_workload.input, "grid": options.grid,
-             "block": options.block, "arg": options.arg, "shared": options.shared}  # fmt: skip
+    given = {"set": set, "policy": policy, "locality": locality, "size": of_workload.size, "input": of_workload.input,
+             "grid": options.grid, "block": options.block, "arg": options.arg, "shared": options.shared}  # fmt: skip
     for name, value in given.items():
         if value not in (None, []):
             raise BadInput(f"--{name} needs --gpu: without a machine the program is not run, and its loads are only classified")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from simtlab.errors import ConfigError
 from simtlab.lab.errors import SourcesChanged, StudyError
-from simtlab.lab.machines import MachineChoice
+from simtlab.lab.machines import NO_PROFILE, MachineChoice
 from simtlab.lab.sources import (
     digest_of_files,
     policy_defaults,
@@ -54,6 +54,9 @@ class Look:
 
     def on_machine(self, workload: Mapping[str, Any], chosen: MachineChoice) -> dict[str, Any]:
         """A program's ingredients, with those of the machine and of simtlab."""
+        profile = {}
+        if chosen.profile != NO_PROFILE:
+            profile = {"profile": {"kind": chosen.profile, **self.on_machine(workload, chosen.without_mechanisms())}}
         settings = chosen.gpu, as_text(chosen.changes)
         machine, own = self._once(("machine", settings), lambda: (resolved(chosen), own_policies(chosen)))
         return {
@@ -61,6 +64,7 @@ class Look:
             "workload": dict(workload),
             "machine": machine,
             "policies": {slot: self._policy(slot, policy) for slot, policy in {**own, **chosen.policies}.items()},
+            **profile,
         }
 
     def _program(self, experiment: Experiment) -> dict[str, Any]:

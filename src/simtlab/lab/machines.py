@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from simtlab.errors import ConfigError, SimtlabError
-from simtlab.machine.hooks import CHOICES
+from simtlab.machine.hooks import CHOICES, MECHANISMS
 from simtlab.policies.choice import PolicyChoice, read_choice
 
 if TYPE_CHECKING:
     from simtlab.host.gpu import Gpu
+    from simtlab.host.launch import Run
     from simtlab.machine.config import MachineConfig
 
+NO_PROFILE, BASELINE = PROFILES = ("none", "baseline")
 POLICY_EXAMPLES = "for example warp_scheduler=gto, warp_scheduler=two-level,active_warps=6 or warp_scheduler=./mine.py"
 
 
@@ -31,28 +33,37 @@ class Host:
 
 @dataclass(frozen=True)
 class MachineChoice:
-    """A preset, a file or a configuration, keys changed, policies by slot. Without a `gpu` the run is functional."""
+    """A preset, a file or a configuration, keys changed, policies by slot. Without a `gpu` the run is functional.
+
+    With the profile "baseline", mechanisms know what each load found in the L1 in a run of the same program without them.
+    """
 
     gpu: str | MachineConfig | None = None
     changes: Mapping[str, Any] = field(default_factory=dict)
     policies: Mapping[str, PolicyChoice] = field(default_factory=dict)
     isa: str | None = None  # of a functional run; a machine has the key core.isa
+    profile: str = NO_PROFILE
+
+    def without_mechanisms(self) -> MachineChoice:
+        """What the profile is of."""
+        policies = {slot: policy for slot, policy in self.policies.items() if slot not in MECHANISMS}
+        return replace(self, policies=policies, profile=NO_PROFILE)
 
     def over(self, other: MachineChoice) -> MachineChoice:
         """What this one says, and what the other says beyond it."""
         changes, policies = {**other.changes, **self.changes}, {**other.policies, **self.policies}
         if self.isa is not None and other.gpu is not None:
-            return MachineChoice(other.gpu, {**changes, "core.isa": self.isa}, policies)
-        return MachineChoice(self.gpu or other.gpu, changes, policies, self.isa)
+            return MachineChoice(other.gpu, {**changes, "core.isa": self.isa}, policies, profile=self.profile)
+        return MachineChoice(self.gpu or other.gpu, changes, policies, self.isa, self.profile)
 
-    def build(self, host: Host) -> Gpu:
-        """The GPU, functional or timed."""
-        gpu = self._built(host)
+    def build(self, host: Host, profile: Sequence[Run] = ()) -> Gpu:
+        """The GPU, functional or timed; `profile` are launches on the machine without mechanisms."""
+        gpu = self._built(host, profile)
         if host.prepare is not None:
             host.prepare(gpu)
         return gpu
 
-    def _built(self, host: Host) -> Gpu:
+    def _built(self, host: Host, profile: Sequence[Run]) -> Gpu:
         if self.gpu is None:
             of_machine: dict[str, Any] = {"--set": self.changes, "--policy": self.policies}
             of_machine |= {"--max-cycles": host.max_cycles, "--check-policies": host.check_policies}
@@ -66,7 +77,7 @@ class MachineChoice:
         try:
             policies: dict[str, Any] = dict(self.policies)
             options = {name: value for name, value in vars(host).items() if name != "prepare"}
-            return Gpu(self.gpu, set=self.changes, **options, **policies)
+            return Gpu(self.gpu, set=self.changes, profile=profile, **options, **policies)
         except (SimtlabError, MemoryError):
             raise
         except Exception as problem:  # whatever the code of a policy outside the package can raise
@@ -79,11 +90,13 @@ class MachineChoice:
         policies = {
             slot: {"name": policy.name, "parameters": dict(policy.parameters)} for slot, policy in self.policies.items()
         }
-        return {"gpu": self.gpu, "set": dict(self.changes), "policies": policies}
+        profile = {"profile": self.profile} if self.profile != NO_PROFILE else {}
+        return {"gpu": self.gpu, "set": dict(self.changes), "policies": policies, **profile}
 
     def __str__(self) -> str:
         policies = [f"{slot}={policy}" for slot, policy in self.policies.items()]
-        return ", ".join([str(self.gpu), *(f"{key}={value}" for key, value in self.changes.items()), *policies])
+        profile = [f"profile={self.profile}"] if self.profile != NO_PROFILE else []
+        return ", ".join([str(self.gpu), *(f"{key}={value}" for key, value in self.changes.items()), *policies, *profile])
 
 
 def choose(gpu: str | None, changes: Sequence[str], policies: Sequence[str], isa: str | None = None) -> MachineChoice:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,14 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 from simtlab.lab.errors import SourcesChanged
 from simtlab.lab.experiment import Experiment, key_of
-from simtlab.lab.machines import Host, MachineChoice
+from simtlab.lab.machines import NO_PROFILE, Host, MachineChoice
 from simtlab.lab.record import Record, pack
 from simtlab.lab.tables import TimedProgram, all_tables, totals
 
 if TYPE_CHECKING:
     from simtlab.host.gpu import Gpu
+    from simtlab.host.launch import Run
 
+MOST_CYCLES = 1_000_000_000  # of a launch: one that spins for ever is given up
 Progress = Callable[[int], None]  # told the cycles so far, every now and then
+
+
+def host() -> Host:
+    return Host(threads=1, max_cycles=MOST_CYCLES)
 
 
 def run_experiment(experiment: Experiment, progress: Progress | None = None) -> Record:
@@ -27,13 +33,23 @@ def run_experiment(experiment: Experiment, progress: Progress | None = None) -> 
     begin = time.perf_counter()
     ingredients = experiment.ingredients()
     program = experiment.program()
-    gpu = experiment.machine.build(Host(threads=1))
+    gpu = experiment.machine.build(host(), earlier_runs(experiment, progress))
     if progress is not None:
         report(gpu, progress)
     run = program.run(gpu)
     if experiment.ingredients() != ingredients:
         raise SourcesChanged(f"{experiment}: its sources were changed while it ran; run it again")
     return record_of(ingredients, experiment.machine, run, gpu, program.folder, time.perf_counter() - begin)
+
+
+def earlier_runs(experiment: Experiment, progress: Progress | None) -> Sequence[Run]:
+    """The launches that its machine's profile is of, run now; none if it has no profile."""
+    if experiment.machine.profile == NO_PROFILE:
+        return ()
+    gpu = experiment.machine.without_mechanisms().build(host())
+    if progress is not None:
+        report(gpu, progress)
+    return experiment.program().run(gpu).launches
 
 
 def record_of(
@@ -43,12 +59,13 @@ def record_of(
     from simtlab import __version__
 
     assert gpu.machine is not None, "experiments are timed"
+    profile = {"profile": machine.profile} if machine.profile != NO_PROFILE else {}
     return Record(
         key=key_of(ingredients),
         workload=ingredients["workload"]["name"],
         size=ingredients["workload"]["size"],
         gpu=ingredients["machine"]["name"],
-        inputs={name: ingredients["workload"][name] for name in ("parameters", "seed", "files", "sources")},
+        inputs={name: ingredients["workload"][name] for name in ("parameters", "seed", "files", "sources")} | profile,
         changes=dict(machine.changes),
         policies={slot: {name: values[name] for name in ("name", "label", "parameters", "sources")}
                   for slot, values in ingredients["policies"].items()},

@@ -3,17 +3,17 @@
 import numpy as np
 
 from simtlab.compiled import compiled
-from simtlab.machine.core.inflight import lowest_bit
-from simtlab.machine.core.scoreboard import bit_of
+from simtlab.machine.core.inflight import count_bits
+from simtlab.policies.sets import added, each
+
+OPEN_EVERY = 32  # intervals
 
 
 @compiled
 def older_than(core, warps, w):
     """How many warps of a set came to the core before a warp."""
     count, age = 0, core.slots[w].age
-    while warps != 0:
-        other = lowest_bit(warps)
-        warps = np.uint64(warps & ~bit_of(other))
+    for other in each(warps):
         count += core.slots[other].age < age
     return count
 
@@ -22,9 +22,20 @@ def older_than(core, warps, w):
 def among_oldest(core, warps, some, limit):
     """Those of some warps of a set that are among its `limit` oldest."""
     found = np.uint64(0)
-    while some != 0:
-        w = lowest_bit(some)
-        some = np.uint64(some & ~bit_of(w))
+    for w in each(some):
         if older_than(core, warps, w) < limit:
-            found = np.uint64(found | bit_of(w))
+            found = added(found, w)
     return found
+
+
+@compiled
+def oldest_that_run(core, ready, limit):
+    """Those of the ready warps that are among the `limit` oldest; a warp at a barrier does not count."""
+    could = np.uint64(core.occupied & ~core.barrier)
+    return ready if limit >= count_bits(could) else among_oldest(core, could, ready, limit)
+
+
+@compiled
+def is_open(count):
+    """Whether in an interval all warps may issue, so that none that others wait for is held back for ever."""
+    return count % OPEN_EVERY == OPEN_EVERY - 1

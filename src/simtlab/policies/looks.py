@@ -12,13 +12,15 @@ from simtlab.machine.limits import MAX_WARPS
 from simtlab.machine.memory.cache import NO_WAY, probe
 from simtlab.machine.memory.l1 import sector_bit
 from simtlab.machine.memory.mshr import NO_ENTRY, find
+from simtlab.policies.sets import added, each
 
 LDST = int(Unit.LDST)
 MIX = np.uint64(0x9E3779B97F4A7C15)
+ALL_BITS = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 __all__ = [
-    "NO_LOOP", "access_number", "active_lanes", "compared", "fact_of", "is_in_l1", "is_in_loop", "line_in_l1", "memory_warps",
-    "next_pc", "waiting", "was_merged",
+    "NO_LOOP", "access_number", "active_lanes", "can_run", "compared", "fact_of", "is_first_in_line", "is_in_l1", "is_in_loop",
+    "is_there_or_coming", "line_in_l1", "memory_warps", "next_loads", "next_pc", "waiting", "was_merged",
 ]  # fmt: skip
 
 
@@ -32,6 +34,12 @@ def waiting(core, place):
 def memory_warps(core):
     """The warps whose next instruction goes to the load/store unit."""
     return core.unit_of_head[LDST]
+
+
+@compiled
+def can_run(core):
+    """The warps that wait neither for data nor at a barrier, nor with their CTA."""
+    return np.uint64(core.occupied & ~(core.long | core.barrier | core.membar | core.draining | core.paused))
 
 
 @compiled
@@ -55,6 +63,16 @@ def fact_of(core, warp, pc):
 
 
 @compiled
+def next_loads(core, warps):
+    """Those warps of a set whose next instruction is a global load."""
+    found = np.uint64(0)
+    for w in each(np.uint64(warps & memory_warps(core))):
+        if fact_of(core, w, core.slots[w].head).deterministic >= 0:
+            found = added(found, w)
+    return found
+
+
+@compiled
 def is_in_loop(core, warp, pc, inside):
     """Whether an instruction is in the innermost loop of another, or in a loop within that."""
     loop = fact_of(core, warp, inside)
@@ -70,6 +88,15 @@ def is_in_l1(core, op):
 
 
 @compiled
+def is_first_in_line(core, load, k):
+    """Whether no access of a load before its k-th is in the same line."""
+    for earlier in range(k):
+        if load.lines[earlier] >> core.l1d.line_shift == load.lines[k] >> core.l1d.line_shift:
+            return False
+    return True
+
+
+@compiled
 def access_number(core, op):
     """A number of the next access of a load that no other access of the core has: it stays while the access is tried again."""
     load = core.ops[op]
@@ -80,6 +107,12 @@ def access_number(core, op):
 def line_in_l1(core, op):
     """The line of the L1, of core.l1d.line, that holds or will hold what the next access of a load wants, or NO_WAY."""
     return probe(core.l1d, core.ops[op].lines[core.ops[op].served])
+
+
+@compiled
+def is_there_or_coming(core, op):
+    """Whether the line that the next access of a load wants is in the L1, or in flight."""
+    return line_in_l1(core, op) != NO_WAY or find(core.mshr, core.ops[op].lines[core.ops[op].served]) != NO_ENTRY
 
 
 @compiled
@@ -100,10 +133,8 @@ def compared(core, warp):
     mixed = np.uint64(0)
     for k in range(N_COMPARED):
         if fact.compared[k] != NOT_READ:
-            word = np.uint64(load_i64(state.window + fact.compared[k] + lane // 2 * 8 * (fact.lane_bytes[k] // 4)))
-            if fact.lane_bytes[k] == 4:
-                word = np.uint64(word >> np.uint64(32 * (lane % 2)) & np.uint64(0xFFFFFFFF))
-            elif lane % 2 == 1:
-                word = np.uint64(load_i64(state.window + fact.compared[k] + 8 * lane))
+            at, bits = lane * fact.lane_bytes[k], 8 * fact.lane_bytes[k]
+            word = np.uint64(load_i64(state.window + fact.compared[k] + at // 8 * 8)) >> np.uint64(8 * (at % 8))
+            word = np.uint64(word & ALL_BITS >> np.uint64(64 - bits))
             mixed = np.uint64((mixed ^ word) * MIX)
     return np.int64(mixed >> np.uint64(1))

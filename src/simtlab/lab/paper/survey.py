@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simtlab.lab.ingredients import policy_values
+from simtlab.lab.machines import BASELINE, NO_PROFILE
 from simtlab.lab.paper.charts import Chart, Number, over
 from simtlab.lab.paper.study import Setting
 from simtlab.lab.store.result import Result
@@ -28,6 +29,7 @@ class Survey:
 
     kinds: Mapping[str, Mapping[str, str]]
     base: Policies = field(default_factory=dict)
+    profiled: Sequence[str] = ()  # mechanisms that are given the profile of a run of the program without them
 
     @property
     def programs(self) -> list[str]:
@@ -40,14 +42,18 @@ class Survey:
         return {kind: list(programs) for kind, programs in self.kinds.items()} | several
 
     def only(self, *kinds: str) -> Survey:
-        return Survey({kind: self.kinds[kind] for kind in kinds}, self.base)
+        return Survey({kind: self.kinds[kind] for kind in kinds}, self.base, self.profiled)
 
     def runs(self, *families: Mapping[str, Policies], keys: Keys = NO_KEYS) -> Callable[[Setting], list[Sweep]]:
         """The programs under every mechanism of some families, and under the baseline."""
         chosen = [{}, *(policies for family in families for policies in family.values())]
         return lambda setting: [
-            Sweep(self.programs, setting.size, setting.gpu, policies={**self.base, **policies}, set=keys) for policies in chosen
+            Sweep(self.programs, setting.size, setting.gpu, {**self.base, **policies}, keys, profile=self.profile(policies))
+            for policies in chosen
         ]
+
+    def profile(self, policies: Policies) -> str:
+        return BASELINE if any(read_choice(text).name in self.profiled for text in policies.values()) else NO_PROFILE
 
     def of(self, found: Sequence[Result], policies: Policies, keys: Keys = NO_KEYS) -> dict[str, Result]:
         """The results with these policies beside the baseline's, and with no others, by program."""

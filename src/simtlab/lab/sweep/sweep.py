@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from simtlab.lab.errors import StudyError
 from simtlab.lab.experiment import Experiment
-from simtlab.lab.machines import POLICY_EXAMPLES, MachineChoice, read_slot
+from simtlab.lab.machines import NO_PROFILE, POLICY_EXAMPLES, PROFILES, MachineChoice, read_slot
 from simtlab.machine.hooks import CHOICES
 from simtlab.policies.choice import PolicyChoice, read_choice
 
@@ -49,13 +49,14 @@ class Sweep:
     parameters: Mapping[str, Axis] = field(default_factory=dict)
     input: Mapping[str, Axis] = field(default_factory=dict)
     zip: Sequence[Sequence[str]] = ()
+    profile: Axis = NO_PROFILE  # "baseline": mechanisms know of each load what a run without them found in the L1
     folder: Path = Path()  # names of files are relative to it
 
     def axes(self) -> dict[str, list[Any]]:
-        """Every axis by name: workloads, size, gpu, seed, slots, a machine's keys, parameters.NAME, input.NAME."""
+        """Every axis by name: workloads, size, gpu, seed, profile, slots, a machine's keys, parameters.NAME, input.NAME."""
         if self.gpu is None:
             raise StudyError("a study needs a machine; for example gpu = \"caps-gtx480\" (`simtlab list gpus` shows them)")
-        found = {"workloads": self.workloads, "size": self.size, "gpu": self.gpu, "seed": self.seed}
+        found = {"workloads": self.workloads, "size": self.size, "gpu": self.gpu, "seed": self.seed, "profile": self.profile}
         found |= {slot_named(slot): value for slot, value in self.policies.items()}
         found |= dict(self.set)
         found |= {f"parameters.{name}": value for name, value in self.parameters.items()}
@@ -98,6 +99,7 @@ class Sweep:
             self._file(values["gpu"], ".toml"),
             {name: values[name] for name in self.set},
             {slot: self._policy(slot, values[slot]) for slot in map(slot_named, self.policies) if values[slot] != NO_POLICY},
+            profile=values["profile"],
         )
         return Experiment(
             self._workload(values["workloads"]),
@@ -140,6 +142,8 @@ def values_of(name: str, value: Axis) -> list[Any]:
     for one in found:
         if name == "seed" and (not isinstance(one, int) or isinstance(one, bool) or one < 0):
             raise StudyError(f"seed is {one!r}; it must be a whole number, at least 0")
+        if name == "profile" and one not in PROFILES:
+            raise StudyError(f"profile is {one!r}; it must be {' or '.join(PROFILES)}")
         if isinstance(one, date | time):
             raise StudyError(f"{name} is {one}, a date or a time; it must be a number, a text, true or false, or a list of them")
         if _is_text(name) and not isinstance(one, str):

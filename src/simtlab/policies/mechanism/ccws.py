@@ -13,24 +13,23 @@ is held back. Where memory has bandwidth to spare, few warps that hit can be slo
 
 import numpy as np
 
-from simtlab.compiled import compiled
-from simtlab.policies.hook import bit_of, count_bits, fact_of, hook, lowest_bit, memory_warps
+from simtlab.policies.hook import count_bits, hook
+from simtlab.policies.looks import next_loads
+from simtlab.policies.scores import below_cutoff
+from simtlab.policies.sets import whole_numbers
 from simtlab.policies.victims import MOST_TAGS, WAYS, forget, recall, remember, victims_t
 
 source = "Rogers, O'Connor, Aamodt, MICRO 2012; BOOK 5.1.2"
 bytes_a_core = 48 * (16 * 5 + 2) + 48 * 4 + 8  # of each of 48 warps 16 tags of 40 bits and a score; hits and issues; two totals
 MAX_WARPS = 64
-warp_t = np.dtype([("victims", victims_t), ("score", "i8"), ("since", "i8"), ("lost", "i8"), ("issued", "i8")])
-state = np.dtype([
-    ("base_score", "i8"), ("k_throttle", "i8"), ("tags", "i8"), ("period", "i8"), ("warp", warp_t, (MAX_WARPS,)), ("allowed", "u8"),
-    ("issued", "i8"), ("lost_now", "i8"), ("lost", "i8"), ("throttled", "i8"),
-])  # fmt: skip
 parameters = {"base_score": 100, "k_throttle": 8, "tags": 16, "period": 32}
 limits = {"base_score": (1, None), "k_throttle": (1, None), "tags": (WAYS, MOST_TAGS), "period": (1, None)}
 counters = {
     "lost": ("accesses", "Misses that found their tag among the warp's victims."),
     "throttled": ("warp cycles", "Of warps that might not load, looked at every `period` cycles."),
 }
+warp_t = np.dtype([("victims", victims_t), *whole_numbers(["score", "since", "lost", "issued"])])
+state = np.dtype([*whole_numbers(parameters, counters, ["issued", "lost_now"]), ("warp", warp_t, (MAX_WARPS,)), ("allowed", "u8")])
 patient = True  # whom it holds back it holds back until the next tick, or a miss
 
 
@@ -44,12 +43,10 @@ def on_l1_miss(core, own, op, cycle):
     load = core.ops[op]
     warp = own.warp[load.slot]
     if recall(warp.victims, own.tags, load.lines[load.served] >> core.l1d.line_shift):
-        own.lost += 1
-        own.lost_now += 1
-        warp.lost += 1
+        own.lost, own.lost_now, warp.lost = own.lost + 1, own.lost_now + 1, warp.lost + 1
         warp.score = own.lost_now * own.k_throttle * own.base_score * count_bits(core.occupied) // max(own.issued, 1)
         warp.since = cycle
-        own.allowed = below_cutoff(core, own, cycle)
+        own.allowed = below_cutoff(core, own.warp, own.base_score, cycle)
 
 
 @hook
@@ -60,50 +57,19 @@ def on_issue(core, own, warp, cycle):
 
 @hook
 def on_tick(core, own, count, cycle):
-    own.allowed = below_cutoff(core, own, cycle)
+    own.allowed = below_cutoff(core, own.warp, own.base_score, cycle)
     own.throttled += own.period * count_bits(np.uint64(core.occupied & ~own.allowed))
-
-
-@compiled
-def below_cutoff(core, own, cycle):
-    """The warps whose scores, stacked from the highest down, begin below the cutoff, and those at a barrier."""
-    left, allowed = np.uint64(core.occupied & ~core.barrier), core.barrier
-    room = own.base_score * count_bits(core.occupied)
-    while left != 0 and room > 0:
-        best = highest(own, left, cycle)
-        room -= score_of(own, best, cycle)
-        allowed = np.uint64(allowed | bit_of(best))
-        left = np.uint64(left & ~bit_of(best))
-    return allowed
-
-
-@compiled
-def score_of(own, warp, cycle):
-    return max(own.warp[warp].score - (cycle - own.warp[warp].since), own.base_score)
-
-
-@compiled
-def highest(own, warps, cycle):
-    """The warp of a set with the highest score, of equal ones the first."""
-    best = lowest_bit(warps)
-    while warps != 0:
-        w = lowest_bit(warps)
-        warps = np.uint64(warps & ~bit_of(w))
-        if score_of(own, w, cycle) > score_of(own, best, cycle):
-            best = w
-    return best
 
 
 @hook
 def on_cta_start(core, own, cta, cycle):
-    own.allowed = below_cutoff(core, own, cycle)
+    own.allowed = below_cutoff(core, own.warp, own.base_score, cycle)
 
 
 @hook
 def on_warp_end(core, own, warp, cycle):
     ended = own.warp[warp]
-    own.issued -= ended.issued
-    own.lost_now -= ended.lost
+    own.issued, own.lost_now = own.issued - ended.issued, own.lost_now - ended.lost
     ended.issued, ended.lost, ended.score = 0, 0, 0
     forget(ended.victims)
 
@@ -111,10 +77,4 @@ def on_warp_end(core, own, warp, cycle):
 @hook
 def allow(core, own, ready, cycle):
     """Those above the cutoff may issue anything but global loads."""
-    rest = np.uint64(ready & memory_warps(core) & ~own.allowed)
-    while rest != 0:
-        w = lowest_bit(rest)
-        rest = np.uint64(rest & ~bit_of(w))
-        if fact_of(core, w, core.slots[w].head).deterministic >= 0:
-            ready = np.uint64(ready & ~bit_of(w))
-    return ready
+    return np.uint64(ready & ~next_loads(core, np.uint64(ready & ~own.allowed)))

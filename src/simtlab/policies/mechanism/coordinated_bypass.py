@@ -15,7 +15,7 @@ import numpy as np
 
 from simtlab.compiled import compiled
 from simtlab.machine.limits import MAX_CTAS
-from simtlab.policies.accesses import access_number
+from simtlab.policies.accesses import is_another
 from simtlab.policies.hook import fact_of, hook
 
 source = "Xie et al., HPCA 2015; BOOK 4.4.5"
@@ -41,10 +41,10 @@ def l1_allocation_bypass(core, own, op, cycle):
     fact = fact_of(core, load.slot, load.pc)
     if fact.accesses == 0 or 100 * fact.hits >= own.good * fact.accesses:
         return 0
-    is_poor, is_new = 100 * fact.hits <= own.poor * fact.accesses, own.last != access_number(load)
+    is_poor = 100 * fact.hits <= own.poor * fact.accesses
     if not is_poor and own.uses_l1[core.slots[load.slot].cta]:
         return 0
-    own.last = access_number(load)
+    is_new = is_another(own, load)
     own.poor_bypassed += is_poor and is_new
     own.moderate_bypassed += not is_poor and is_new
     return 1

@@ -13,14 +13,13 @@ import numpy as np
 
 from simtlab.compiled import compiled
 from simtlab.machine.core.timing import timing_at
-from simtlab.machine.limits import MAX_CTAS
+from simtlab.policies import visitors
 from simtlab.policies.hook import hook
+from simtlab.policies.looks import is_first_in_line
+from simtlab.policies.visitors import ANY_LOAD, N_LOADS, NOBODY, find, forget_cta, note
 
 source = "Jia, Shaw, Martonosi, ICS 2012; BOOK 4.4.2"
 bytes_a_core = 0  # an analysis: no hardware
-N_LOADS, PLACES, PROBES, NOBODY = 64, 1 << 16, 16, -1
-ANY_LOAD = N_LOADS
-entry_t = np.dtype([("key", "i8"), ("generation", "i4"), ("first", "i2"), ("several", "i2")])
 kinds = {
     "executed": ("loads", "Executions by a warp, by the load's number."),
     "lanes": ("lanes", "Lanes that took part."),
@@ -33,16 +32,13 @@ kinds = {
     "fresh": ("lines", "Of the lines, those that no load of the CTA had touched."),
     "lent": ("lines", "Lines that the load touched first, as often as another load of the CTA did later."),
 }
-state = np.dtype([
-    *((name, "i8", (N_LOADS,)) for name in kinds),
-    ("left_out", "i8"), ("generation", "i4", (MAX_CTAS,)), ("table", entry_t, (PLACES,)),
-])  # fmt: skip
+state = np.dtype([*((name, "i8", (N_LOADS,)) for name in kinds), ("left_out", "i8"), *visitors.fields])
 counters = {**kinds, "left_out": ("lines", "Lines for which there was no place in the table.")}
 
 
 @hook
 def on_cta_start(core, own, cta, cycle):
-    own.generation[int(cta)] += 1
+    forget_cta(own, cta)
 
 
 @hook
@@ -53,13 +49,9 @@ def on_load(core, own, op, cycle):
         return
     lines = 0
     for k in range(load.accesses):
-        line = load.lines[k] >> core.l1d.line_shift
-        is_new = True
-        for earlier in range(k):
-            is_new = is_new and load.lines[earlier] >> core.l1d.line_shift != line
-        if is_new:
+        if is_first_in_line(core, load, k):
             lines += 1
-            touch(own, n, slot, line)
+            touch(own, n, slot, load.lines[k] >> core.l1d.line_shift)
     own.executed[n] += 1
     own.lanes[n] += load.active
     own.sectors[n] += load.accesses
@@ -85,32 +77,3 @@ def touch(own, n, slot, line):
         own.lent[any_load.first] += 1
     note(load, slot.warp)
     note(any_load, n)
-
-
-@compiled
-def note(entry, who):
-    """A line's first visitor is remembered, and that there were others."""
-    entry.several = entry.several or (entry.first != NOBODY and entry.first != who)
-    entry.first = who if entry.first == NOBODY else entry.first
-
-
-@compiled
-def find(own, cta, load, line):
-    """The place of a line that a CTA's load may have touched, a new one if it has not; NOBODY if there is none. Lines of CTAs that
-    have gone give up theirs."""
-    key = (line * (N_LOADS + 1) + load) * MAX_CTAS + cta + 1
-    home, free = np.int64(np.uint64(np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(48)), NOBODY
-    for k in range(PROBES):
-        place = int(home + k) % PLACES
-        entry = own.table[place]
-        is_old = entry.key == 0 or entry.generation != own.generation[(entry.key - 1) % MAX_CTAS]
-        if entry.key == key and not is_old:
-            return place
-        if is_old and free == NOBODY:
-            free = place
-        if entry.key == 0:
-            break
-    if free != NOBODY:
-        entry = own.table[free]
-        entry.key, entry.generation, entry.first, entry.several = key, own.generation[cta], NOBODY, 0
-    return free

@@ -4,28 +4,29 @@ Memory-aware scheduling (`mas`): with room in the MSHRs and in the queue to the 
 go first (equal priority). With either almost full, the others go first, and of memory instructions only those of the owner warp
 issue, until it comes to an instruction that waits for data (memory access priority); then the oldest memory warp owns.
 
-Cache access re-execution: where the oldest instruction of the load/store unit is stalled, one whose next line is in the L1 goes
-before it. `queue_entries` is how many can wait in the unit, put aside or not; 0 leaves re-execution out. While memory is saturated
-the owner's misses go before those of other warps.
+Cache access re-execution: where the oldest instruction of the load/store unit is a load that is stalled, one whose next line is in
+the L1 goes before it. `queue_entries` is how many can wait in the unit, put aside or not; 0 leaves re-execution out. While memory
+is saturated the owner's misses go before those of other warps.
 
 Choices: saturated is `spare` MSHRs or fewer left, or one place or none in the queue to the network; within each kind of warp the
 warp scheduler decides (the paper's is gto); all that goes to the load/store unit is a memory instruction; a miss of a warp that
-does not own waits behind hits and the owner's, those of the oldest warp first, and goes where there are none.
+does not own waits behind hits and the owner's, those of the oldest warp first, and goes where there are none; stores and atomics,
+which no L1 serves, are not put aside and nothing but hits overtakes them: else what gives a lock back starves behind the tries of
+older warps. Where threads spin it still loses (ATM): the oldest own the memory to try again, and one that holds a lock waits.
 """
 
 import numpy as np
 
 from simtlab.compiled import compiled
 from simtlab.machine.core.timing import Memory
+from simtlab.policies.congestion import is_saturated, is_stalled
 from simtlab.policies.hook import bit_of, hook, is_in_l1, memory_warps, oldest, waiting
+from simtlab.policies.looks import can_run
+from simtlab.policies.sets import whole_numbers
 
 source = "Sethia, Jamshidi, Mahlke, HPCA 2015; BOOK 5.1.2"
 bytes_a_core = 32 * 10 + 48 // 4 + 2  # 32 instructions put aside (address, lanes, warp); two bits a warp; the owner and the mode
 SHARED = int(Memory.SHARED)
-state = np.dtype([
-    ("mas", "i8"), ("queue_entries", "i8"), ("spare", "i8"), ("saturated", "i8"), ("owner", "i8"),
-    ("owners", "i8"), ("kept", "i8"), ("overtook", "i8"),
-])  # fmt: skip
 parameters = {"mas": 1, "queue_entries": 36, "spare": 4}
 limits = {"mas": (0, 1), "queue_entries": (0, 64), "spare": (0, 256)}
 counters = {
@@ -33,6 +34,7 @@ counters = {
     "kept": ("cycles", "In which a scheduler kept back memory instructions of warps that do not own."),
     "overtook": ("instructions", "That went before a stalled one in the load/store unit."),
 }
+state = np.dtype(whole_numbers(parameters, counters, ["saturated", "owner"]))
 patient = True  # it asks what the core holds, which changes with the core
 
 
@@ -45,7 +47,7 @@ def allow(core, own, ready, cycle):
     was_saturated, own.saturated = own.saturated, is_saturated(core, own.spare)
     if own.saturated == 0:
         return memory
-    if not goes_on(core, own.owner) or (was_saturated == 0 and memory & bit_of(own.owner) == 0):
+    if can_run(core) & bit_of(own.owner) == 0 or (was_saturated == 0 and memory & bit_of(own.owner) == 0):
         own.owner = oldest(core, memory)
         own.owners += 1
     owned = np.uint64(memory & bit_of(own.owner))
@@ -53,22 +55,11 @@ def allow(core, own, ready, cycle):
     return others if others != 0 else owned
 
 
-@compiled
-def is_saturated(core, spare):
-    return core.mshr.used + spare >= core.mshr.entries or core.inject.count + 1 >= core.inject.limit
-
-
-@compiled
-def goes_on(core, warp):
-    """Whether a warp is there and waits neither for data nor at a barrier."""
-    return core.occupied & ~(core.long | core.barrier | core.membar | core.draining) & bit_of(warp) != 0
-
-
 @hook
 def ldst_queue_next(core, own, count, cycle):
     first = waiting(core, 0)
     saturated = own.mas != 0 and is_saturated(core, own.spare)
-    if own.queue_entries == 0 or is_sure(core, first) or not (saturated or is_stalled(core)):
+    if own.queue_entries == 0 or not can_wait(core, first) or not (saturated or is_stalled(core)):
         return 0
     for place in range(1, np.int64(count)):
         if is_sure(core, waiting(core, place)):
@@ -79,14 +70,22 @@ def ldst_queue_next(core, own, count, cycle):
 
 @compiled
 def first_by_owner(core, own, count):
-    """The first instruction of the owner, or else of the oldest warp that has one waiting."""
+    """The first load of the owner, or else of the oldest warp, of those before anything that cannot wait."""
     best, best_age = 0, np.int64(-1)
     for place in range(count):
         warp = core.ops[waiting(core, place)].slot
         age = np.int64(0) if warp == own.owner else core.slots[warp].age + 1
+        if not can_wait(core, waiting(core, place)):
+            break
         if best_age < 0 or age < best_age:
             best, best_age = place, age
     return best
+
+
+@compiled
+def can_wait(core, op):
+    """Whether an instruction is a load that would miss: only those are put aside."""
+    return core.ops[op].deterministic >= 0 and not is_sure(core, op)
 
 
 @compiled
@@ -96,8 +95,3 @@ def is_sure(core, op):
     if memory.memory == SHARED:
         return True
     return memory.deterministic >= 0 and memory.served < memory.accesses and is_in_l1(core, op)
-
-
-@compiled
-def is_stalled(core):
-    return core.ldst_blocked != 0 or core.mshr.used >= core.mshr.entries or core.inject.count >= core.inject.limit

@@ -2,8 +2,8 @@
 
 The CTAs of a core form groups, in the order in which they came, of as many as have at least `warps` warps. One group goes first
 while any of its warps can run, then the next: groups reach their loads at different times. With `locality` the first group is
-always the same, and goes first again as soon as its data are there, until its CTAs are done: fewer CTAs share the L1. Cores side
-by side have CTAs side by side, which use the same rows of DRAM; with `banks` each core's first group is another, so that they use
+always the same, and goes first again as soon as its data are there, until its CTAs are done: fewer CTAs share the L1. Cores side by
+side have CTAs side by side, which use the same rows of DRAM; with `banks` each core's first group is another, so that they use
 different banks. With `prefetch` a miss also fetches so many lines after it, for CTAs that come to them later.
 
 Choices: issue slots that the group leaves empty go to the next one that is ready; with `banks` core c begins with the group c
@@ -17,14 +17,12 @@ import numpy as np
 
 from simtlab.compiled import compiled
 from simtlab.machine.limits import MAX_CTAS
-from simtlab.policies.hook import bit_of, hook, lowest_bit, prefetch
+from simtlab.policies.hook import hook, prefetch
+from simtlab.policies.looks import can_run
+from simtlab.policies.sets import added, each, whole_numbers
 
 source = "Jog et al., ASPLOS 2013; BOOK 5.1.2"
 bytes_a_core = MAX_CTAS * 2 + 2 + 2  # of each CTA slot the CTA's number in order; how many have come, the current group
-state = np.dtype([
-    ("warps", "i8"), ("locality", "i8"), ("banks", "i8"), ("prefetch", "i8"), ("order", "i8", (MAX_CTAS,)), ("came", "i8"),
-    ("current", "i8"), ("held_back", "i8"), ("switches", "i8"), ("asked", "i8"),
-])  # fmt: skip
 parameters = {"warps": 8, "locality": 1, "banks": 1, "prefetch": 0}
 limits = {"warps": (1, 64), "locality": (0, 1), "banks": (0, 1), "prefetch": (0, 8)}
 counters = {
@@ -32,14 +30,14 @@ counters = {
     "switches": ("switches", "To another group, when all warps of the current one waited (without `locality`)."),
     "asked": ("lines", "Prefetched after a miss."),
 }
+state = np.dtype([*whole_numbers(parameters, counters, ["came", "current"]), ("order", "i8", (MAX_CTAS,))])
 patient = True  # it never holds all back
 LATER = 1 << 40
 
 
 @hook
 def on_cta_start(core, own, cta, cycle):
-    own.order[cta] = own.came
-    own.came += 1
+    own.order[cta], own.came = own.came, own.came + 1
 
 
 @compiled
@@ -48,35 +46,28 @@ def turn_of(core, own, w):
     cta = core.slots[w].cta
     ctas = (own.warps + core.ctas[cta].n_warps - 1) // core.ctas[cta].n_warps
     group, fit = own.order[cta] // ctas, max(core.most_ctas // ctas, 1)
-    is_before = own.banks and group < core.number % fit
-    return 2 * (group + fit) - 1 if is_before else 2 * group
+    return 2 * (group + fit) - 1 if own.banks and group < core.number % fit else 2 * group
 
 
 @compiled
 def earliest(core, own, warps, first):
     """The first turn of a set of warps, counted from `first` on."""
     best = LATER + LATER
-    while warps != 0:
-        w = lowest_bit(warps)
-        warps = np.uint64(warps & ~bit_of(w))
-        turn = turn_of(core, own, w)
-        best = min(best, turn if turn >= first else turn + LATER)
+    for w in each(warps):
+        best = min(best, turn_of(core, own, w) + LATER * (turn_of(core, own, w) < first))
     return best
 
 
 @hook
 def allow(core, own, ready, cycle):
     if own.locality == 0:
-        can_run = np.uint64(core.occupied & ~(core.long | core.barrier | core.membar | core.draining | core.paused))
-        current = earliest(core, own, np.uint64(can_run | ready), own.current) % LATER
+        current = earliest(core, own, np.uint64(can_run(core) | ready), own.current) % LATER
         own.switches += current != own.current
         own.current = current
-    turn, chosen, rest = earliest(core, own, ready, own.current) % LATER, np.uint64(0), ready
-    while rest != 0:
-        w = lowest_bit(rest)
-        rest = np.uint64(rest & ~bit_of(w))
+    turn, chosen = earliest(core, own, ready, own.current) % LATER, np.uint64(0)
+    for w in each(ready):
         if turn_of(core, own, w) == turn:
-            chosen = np.uint64(chosen | bit_of(w))
+            chosen = added(chosen, w)
     own.held_back += chosen != ready
     return chosen
 

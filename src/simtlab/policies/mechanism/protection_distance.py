@@ -19,20 +19,15 @@ from simtlab.machine.limits import MAX_L1_LINES, MAX_WARPS
 from simtlab.machine.memory.cache import probe, set_of
 from simtlab.machine.memory.l1 import Failure
 from simtlab.machine.request import Kind
-from simtlab.policies.accesses import access_number
-from simtlab.policies.ages import among_oldest
-from simtlab.policies.congestion import trip_percent
+from simtlab.policies.accesses import is_another
+from simtlab.policies.ages import is_open, oldest_that_run
+from simtlab.policies.congestion import trip_since
 from simtlab.policies.hook import NO_WAY, count_bits, hook, is_empty, may_go
+from simtlab.policies.sets import whole_numbers
 
 source = "Chen et al., MICRO 2014; BOOK 4.4.6"
 bytes_a_core = 64 + 12  # 4 bits for each of 128 lines; warps that run (1), accesses, bypasses, trips, shortest (2 each), cycles (3)
-OPEN_EVERY = 32  # periods
 NO_LINE, READ = int(Failure.TAG), int(Kind.READ)
-state = np.dtype([
-    ("distance", "i8"), ("throttle", "i8"), ("contended", "i8"), ("congested", "i8"), ("period", "i8"),
-    ("left", "i2", (MAX_L1_LINES,)), ("last", "i8"), ("running", "i8"), ("is_open", "i8"), ("seen", "i8", (4,)),
-    ("bypassed", "i8"), ("lowered", "i8"), ("raised", "i8"),
-])  # fmt: skip
 parameters = {"distance": 8, "throttle": 1, "contended": 10, "congested": 300, "period": 2048}
 limits = {"distance": (1, 32767), "throttle": (0, 1), "contended": (0, 100), "congested": (100, None), "period": (1, None)}
 counters = {
@@ -40,6 +35,10 @@ counters = {
     "lowered": ("samples", "Times that one warp less of a core might issue."),
     "raised": ("samples", "Times that one more might."),
 }
+state = np.dtype([
+    *whole_numbers(parameters, counters, ("last", "running", "is_open", "accesses", "found", "trips", "cycles")),
+    ("left", "i2", (MAX_L1_LINES,)),
+])  # fmt: skip
 patient = True  # what it holds back it holds back until the core changes, or the time is told
 
 
@@ -94,8 +93,7 @@ def l1_allocation_bypass_stall(core, own, op, cycle):
             return 0
     if core.ldst_blocked != NO_LINE:
         return 0
-    if own.last != access_number(load):  # else it has been here, and found no room towards the network
-        own.last = access_number(load)
+    if is_another(own, load):
         own.bypassed += 1
         count_down(core, own, address)
     return 1
@@ -103,15 +101,13 @@ def l1_allocation_bypass_stall(core, own, op, cycle):
 
 @hook
 def on_tick(core, own, count, cycle):
-    accesses, bypassed = core.accesses - own.seen[0], own.bypassed - own.seen[1]
-    trips, cycles = core.round_trips - own.seen[2], core.round_trip_cycles - own.seen[3]
-    own.seen[0], own.seen[1], own.seen[2], own.seen[3] = core.accesses, own.bypassed, core.round_trips, core.round_trip_cycles
-    running, own.is_open = count_bits(core.occupied), count % OPEN_EVERY == OPEN_EVERY - 1
+    accesses, bypassed, trip = core.accesses - own.accesses, own.bypassed - own.found, trip_since(core, own)
+    own.accesses, own.found, own.is_open, running = core.accesses, own.bypassed, is_open(count), count_bits(core.occupied)
     if count == 0 or running == 0:
         own.running = MAX_WARPS
         return
     is_contended = bypassed > 0 and 100 * bypassed >= own.contended * accesses
-    if own.throttle and is_contended and trip_percent(core, trips, cycles) > own.congested:
+    if own.throttle and is_contended and trip > own.congested:
         own.lowered += own.running > 1
         own.running = max(min(own.running, running) - 1, 1)
     elif own.running < running:
@@ -121,7 +117,4 @@ def on_tick(core, own, count, cycle):
 
 @hook
 def allow(core, own, ready, cycle):
-    could = np.uint64(core.occupied & ~core.barrier)
-    if own.running >= count_bits(could) or own.is_open:
-        return ready
-    return among_oldest(core, could, ready, own.running)
+    return ready if own.is_open else oldest_that_run(core, ready, own.running)
