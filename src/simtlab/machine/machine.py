@@ -30,6 +30,7 @@ from simtlab.machine.kernels import Launch, Prepared, Programs, prepare
 from simtlab.machine.load_figures import Loads, Sharing, sharing
 from simtlab.machine.occupancy import Occupancy, occupancy
 from simtlab.machine.ratios import RATIOS, dyncta_type
+from simtlab.machine.sampled import Sampled
 from simtlab.machine.state import MAX_KERNELS
 from simtlab.machine.utilisation import utilisation
 from simtlab.machine.wait_graph import wait_graph
@@ -66,6 +67,7 @@ class TimedRun:
     loads: Loads = field(repr=False)  # what its global loads did
     start: int  # the machine's cycle in which it began
     seconds: float  # on the machine; where a policy changes the clocks, of all that ran with it
+    sampled: Sampled | None = None  # on a machine that samples: what of it was simulated in detail
 
     def __repr__(self) -> str:
         return f"<TimedRun: {self.cycles:,} cycles, {self.instructions:,} warp instructions>"
