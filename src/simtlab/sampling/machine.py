@@ -14,14 +14,19 @@ from simtlab.machine.core.stall import N_COLUMNS
 from simtlab.machine.kernels import Launch, Prepared
 from simtlab.machine.machine import Before, Machine, TimedRun
 from simtlab.machine.memory.cache import LineState
+from simtlab.machine.occupancy import occupancy
 from simtlab.machine.sampled import Sampled
 from simtlab.policies.counters import counted
+from simtlab.program.program import Program
 from simtlab.sampling.accounts import Layout
+from simtlab.sampling.clusters import Clusters
 from simtlab.sampling.extrapolate import extended
 from simtlab.sampling.functional import run_ctas
-from simtlab.sampling.refusals import why_in_full
+from simtlab.sampling.refusals import why_launches_in_full, why_program_in_full
 from simtlab.sampling.sampler import Reading, Sampler
 from simtlab.sampling.settings import Sampling
+
+FEWEST_WAVES = 6  # of a launch: warm-up, three windows and the end leave nothing to gain of fewer
 
 
 class SampledMachine(Machine):
@@ -29,17 +34,35 @@ class SampledMachine(Machine):
 
     def __init__(self, *given: Any, sampling: Sampling, threads: int = 1):
         self.sampling, self.threads = sampling, threads
+        self.clusters = Clusters(sampling.similar)
+        self.is_stale = False  # the last launch was not timed: the L2 does not hold what it left there
         self._sampler: Sampler | None = None
         self._launch: Launch | None = None
         self._reason = ""
+        self._known: dict[int, tuple[str, Program]] = {}
         super().__init__(*given)
 
     def _run_some(self, launches: Sequence[Launch], progress: Callable[[int], None] | None) -> list[TimedRun]:
-        self._reason, self._sampler = why_in_full(self, launches), None
-        self._launch = launches[0]
+        self._reason, self._sampler, self._launch = self.why_in_full(launches), None, launches[0]
+        n_ctas, wave = int(launches[0].record[0].n_ctas), self.wave_of(launches[0])
+        if not self._reason and n_ctas < FEWEST_WAVES * wave:
+            self._reason = f"it has fewer than {FEWEST_WAVES} waves of CTAs"
         if not self._reason:
-            self._sampler = Sampler(self, int(launches[0].record[0]["n_ctas"]), self.sampling)
+            self._sampler = Sampler(self, n_ctas, wave, self.sampling)
         return super()._run_some(launches, progress)
+
+    def wave_of(self, launch: Launch) -> int:
+        """CTAs of a launch that the machine holds at once."""
+        row = launch.record[0]
+        return self.config.core.cores * occupancy(self.config, launch.program, int(row.threads), int(row.shared_bytes)).ctas
+
+    def why_in_full(self, launches: Sequence[Launch]) -> str:
+        """Why launches are simulated in full; empty if a part of them can be run functionally."""
+        reason = why_launches_in_full(self, launches)
+        program = launches[0].program
+        if not reason and id(program) not in self._known:
+            self._known[id(program)] = why_program_in_full(program), program  # with it, so that no other takes its place
+        return reason or self._known[id(program)][0]
 
     def _run_part(self, cycle: int, until: int) -> Outcome:
         if self._sampler is None:
@@ -62,11 +85,6 @@ class SampledMachine(Machine):
         return [extended(runs[0], *self._sampler.totals(), self.config, mark)]
 
     # What the sampler looks at, and does ------------------------------------------------------------------------------
-
-    @property
-    def wave(self) -> int:
-        """CTAs of the kernel under way that the machine holds at once."""
-        return int(self.records.cores["most_ctas"].sum())
 
     @property
     def ended(self) -> int:

@@ -13,8 +13,8 @@ from simtlab.program.load_classes import DECIDED_AT_RUN_TIME
 from simtlab.program.program import Program
 
 
-def why_in_full(machine: Machine, launches: Sequence[Launch]) -> str:
-    """Empty if a part of the launch can be run functionally."""
+def why_launches_in_full(machine: Machine, launches: Sequence[Launch]) -> str:
+    """Empty if there is one launch whose CTAs begin in order and need one another for nothing."""
     gpu = machine.records.gpu[0]
     if len(launches) > 1:
         return "launches run side by side in streams"
@@ -26,7 +26,7 @@ def why_in_full(machine: Machine, launches: Sequence[Launch]) -> str:
         return "a core is watched"
     if int(launches[0].record[0]["workspace"]):
         return "its CTAs meet at grid barriers"
-    return why_program_in_full(launches[0].program)
+    return ""
 
 
 def why_program_in_full(program: Program) -> str:

@@ -16,7 +16,6 @@ from simtlab.sampling.windows import FIRST_LOOK, LEAST_CYCLES, LOOKS, Gap, Windo
 if TYPE_CHECKING:
     from simtlab.sampling.machine import SampledMachine
 
-FEWEST_WAVES = 6  # of a launch: warm-up, three windows and the end leave nothing to gain of fewer
 SHORTEST_GAP = 2  # waves
 CHUNKS = 16  # that what is left out is run in, about: from one to the next its profile is compared
 STILL_FULL = 0.9  # of a wave that has not ended: fewer, and the machine is emptying
@@ -39,8 +38,8 @@ class Reading:
 class Sampler:
     """One launch under way."""
 
-    def __init__(self, machine: SampledMachine, n_ctas: int, settings: Sampling):
-        self.machine, self.n_ctas, self.settings = machine, n_ctas, settings
+    def __init__(self, machine: SampledMachine, n_ctas: int, wave: int, settings: Sampling):
+        self.machine, self.n_ctas, self.wave, self.settings = machine, n_ctas, wave, settings
         self.windows: list[Window] = []  # measured, of all the launch
         self.gaps: list[Gap] = []
         self.reason = ""
@@ -60,13 +59,11 @@ class Sampler:
         """Note where the launch stands; at the end of a window, judge."""
         machine = self.machine
         self.next_look = machine.cycle + self._period
-        if self.n_ctas < FEWEST_WAVES * machine.wave:
-            self._stop(f"it has fewer than {FEWEST_WAVES} waves of CTAs")
-        elif self.n_ctas - machine.ended < STILL_FULL * machine.wave:
+        if self.n_ctas - machine.ended < STILL_FULL * self.wave:
             self._stop("its rate was not stable before its last CTAs began")
         else:
             length = machine.cycle - self._from_cycle
-            if machine.ended - self._from_ended >= machine.wave and length >= LEAST_CYCLES:
+            if machine.ended - self._from_ended >= self.wave and length >= LEAST_CYCLES:
                 self._period = max(FIRST_LOOK, length // LOOKS)
                 self._end_window()
 
@@ -115,7 +112,7 @@ class Sampler:
     def _leave_out(self, stable: list[Window]) -> None:
         """Run whole waves of CTAs functionally, from so far behind those that have begun that the last, incomplete wave stays what
         it is. As long as they are alike, up to the end of the grid; else the machine goes on behind them."""
-        machine, wave = self.machine, self.machine.wave
+        machine, wave = self.machine, self.wave
         waiting = self.n_ctas - machine.begun
         first = machine.begun + waiting % wave
         waves = waiting // wave

@@ -15,8 +15,8 @@ import numpy as np
 from simtlab.sampling.statistics import half_width, half_widths
 
 LEAST_CYCLES = 2000  # of a window
-LOOKS = 32  # in a window, about
-FIRST_LOOK = 64  # cycles between looks while nobody knows how long a wave takes
+LOOKS = 16  # in a window, about
+FIRST_LOOK = 256  # cycles between looks while nobody knows how long a wave takes, and at least
 
 
 @dataclass(frozen=True)
