@@ -20,7 +20,7 @@ SHORTEST_GAP = 2  # waves
 CHUNKS = 16  # that what is left out is run in, about: from one to the next its profile is compared
 STILL_FULL = 0.9  # of a wave that has not ended: fewer, and the machine is emptying
 TURNED_OVER = 0.95  # of the L2's lines, from which on they all count as the launch's own
-IDLE_DRAM = 0.1  # of its peak: used less, it makes no difference what the L2 evicts
+IDLE_DRAM = 0.3  # of its peak: used less, it is not the bound, even if each line that is fetched evicts a dirty one
 NEVER = 1 << 62
 
 
@@ -45,27 +45,26 @@ class Sampler:
         self.reason = ""
         self._period = FIRST_LOOK
         self.next_look = machine.cycle + FIRST_LOOK
-        self._begin_anew()
+        self._begin_anew(0)
 
-    def _begin_anew(self) -> None:
-        """The launch begins, or goes on behind a gap: warm-up first."""
+    def _begin_anew(self, ended: int) -> None:
+        """The launch begins, or goes on behind a gap when so many CTAs have ended: warm-up first."""
         self._since: list[Window] = []  # windows since then
         self._last: Reading | None = None  # where the window under way began; None in the warm-up wave
         self._is_settled = False
-        self._from_ended, self._from_cycle = self.machine.ended, self.machine.cycle
+        self._from_ended, self._from_cycle = ended, self.machine.cycle
         self.machine.mark_l2()
 
     def look(self) -> None:
         """Note where the launch stands; at the end of a window, judge."""
         machine = self.machine
-        self.next_look = machine.cycle + self._period
+        length = machine.cycle - self._from_cycle
+        self.next_look = machine.cycle + max(FIRST_LOOK, length // LOOKS, self._period)
         if self.n_ctas - machine.ended < STILL_FULL * self.wave:
             self._stop("its rate was not stable before its last CTAs began")
-        else:
-            length = machine.cycle - self._from_cycle
-            if machine.ended - self._from_ended >= self.wave and length >= LEAST_CYCLES:
-                self._period = max(FIRST_LOOK, length // LOOKS)
-                self._end_window()
+        elif machine.ended - self._from_ended >= self.wave and length >= LEAST_CYCLES:
+            self._period = length // LOOKS
+            self._end_window()
 
     def _stop(self, reason: str) -> None:
         """Look no more."""
@@ -135,7 +134,7 @@ class Sampler:
             machine.end_at(first)
             self._stop("")
         else:
-            self._begin_anew()
+            self._begin_anew(machine.ended)
 
     # The end ----------------------------------------------------------------------------------------------------------
 
