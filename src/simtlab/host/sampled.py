@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from simtlab.sampling.clusters import size_of
@@ -35,7 +36,7 @@ def run_sampled(
     cluster = machine.clusters.add(kernel, size, executed)
     if not cluster.is_due():
         machine.is_stale = True
-        return [machine.clusters.estimate(kernel, cluster, executed, machine.config)]
+        return [replace(machine.clusters.estimate(kernel, cluster, executed, machine.config), start=machine.cycle)]
     for start, contents in before:
         gpu.memory.bytes(start, len(contents))[:] = contents
     if int(launch.record[0]["strays"]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Hashable, Mapping
+from dataclasses import asdict
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,6 +62,7 @@ class Look:
             "workload": dict(workload),
             "machine": machine,
             "policies": {slot: self._policy(slot, policy) for slot, policy in {**own, **chosen.policies}.items()},
+            **({"sample": asdict(chosen.sample)} if chosen.sample else {}),
         }
 
     def _program(self, experiment: Experiment) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from simtlab.errors import ConfigError, SimtlabError
 from simtlab.machine.hooks import CHOICES
 from simtlab.policies.choice import PolicyChoice, read_choice
+from simtlab.sampling.settings import Sampling, read_sampling
 
 if TYPE_CHECKING:
     from simtlab.host.gpu import Gpu
@@ -37,13 +38,15 @@ class MachineChoice:
     changes: Mapping[str, Any] = field(default_factory=dict)
     policies: Mapping[str, PolicyChoice] = field(default_factory=dict)
     isa: str | None = None  # of a functional run; a machine has the key core.isa
+    sample: Sampling | None = None  # simulate in detail only in part (docs/sampling.md)
 
     def over(self, other: MachineChoice) -> MachineChoice:
         """What this one says, and what the other says beyond it."""
         changes, policies = {**other.changes, **self.changes}, {**other.policies, **self.policies}
+        sample = self.sample or other.sample
         if self.isa is not None and other.gpu is not None:
-            return MachineChoice(other.gpu, {**changes, "core.isa": self.isa}, policies)
-        return MachineChoice(self.gpu or other.gpu, changes, policies, self.isa)
+            return MachineChoice(other.gpu, {**changes, "core.isa": self.isa}, policies, sample=sample)
+        return MachineChoice(self.gpu or other.gpu, changes, policies, self.isa, sample)
 
     def build(self, host: Host) -> Gpu:
         """The GPU, functional or timed."""
@@ -55,7 +58,7 @@ class MachineChoice:
     def _built(self, host: Host) -> Gpu:
         if self.gpu is None:
             of_machine: dict[str, Any] = {"--set": self.changes, "--policy": self.policies}
-            of_machine |= {"--max-cycles": host.max_cycles, "--check-policies": host.check_policies}
+            of_machine |= {"--max-cycles": host.max_cycles, "--check-policies": host.check_policies, "--sample": self.sample}
             for name, given in of_machine.items():
                 if given:
                     raise ConfigError(f"{name} is for timed runs and needs a machine: add --gpu, for example --gpu caps-gtx480")
@@ -66,7 +69,7 @@ class MachineChoice:
         try:
             policies: dict[str, Any] = dict(self.policies)
             options = {name: value for name, value in vars(host).items() if name != "prepare"}
-            return Gpu(self.gpu, set=self.changes, **options, **policies)
+            return Gpu(self.gpu, set=self.changes, sample=self.sample, **options, **policies)
         except (SimtlabError, MemoryError):
             raise
         except Exception as problem:  # whatever the code of a policy outside the package can raise
@@ -79,14 +82,18 @@ class MachineChoice:
         policies = {
             slot: {"name": policy.name, "parameters": dict(policy.parameters)} for slot, policy in self.policies.items()
         }
-        return {"gpu": self.gpu, "set": dict(self.changes), "policies": policies}
+        sample = {"sample": str(self.sample)} if self.sample else {}
+        return {"gpu": self.gpu, "set": dict(self.changes), "policies": policies, **sample}
 
     def __str__(self) -> str:
         policies = [f"{slot}={policy}" for slot, policy in self.policies.items()]
-        return ", ".join([str(self.gpu), *(f"{key}={value}" for key, value in self.changes.items()), *policies])
+        sample = [f"sample={self.sample}"] if self.sample else []
+        return ", ".join([str(self.gpu), *(f"{key}={value}" for key, value in self.changes.items()), *policies, *sample])
 
 
-def choose(gpu: str | None, changes: Sequence[str], policies: Sequence[str], isa: str | None = None) -> MachineChoice:
+def choose(
+    gpu: str | None, changes: Sequence[str], policies: Sequence[str], isa: str | None = None, sample: str | None = None
+) -> MachineChoice:
     """The machine that the options name."""
     changed: dict[str, Any] = {}
     if changes:
@@ -95,7 +102,8 @@ def choose(gpu: str | None, changes: Sequence[str], policies: Sequence[str], isa
         changed = dict(map(parse_override, changes))
     if gpu is not None and isa is not None:
         changed["core.isa"] = isa
-    return MachineChoice(gpu, changed, dict(map(parse_policy, policies)), None if gpu is not None else isa)
+    own_isa = None if gpu is not None else isa
+    return MachineChoice(gpu, changed, dict(map(parse_policy, policies)), own_isa, read_sampling(sample))
 
 
 def parse_policy(text: str) -> tuple[str, PolicyChoice]:

@@ -1,9 +1,10 @@
 """Launches of one kernel that do the same: a few of them are timed, the others are taken to have been as fast.
 
 A launch belongs to a cluster if its block and shared memory are the same, its CTAs and warp instructions about as many, so that
-they make about as many waves, and its functional profile is alike (profile.py). Of a kernel's first cluster the first, the second, the eighth, the 32nd, … launch is
-timed: the second because the first may find cold caches, later ones so that a slow change is seen. Of the others the second is
-timed if the first was stale: the launch before it was not timed, so that the L2 did not hold what it left there.
+they make about as many waves, and its functional profile is alike (profile.py). Of a kernel's first cluster the first, the second,
+the eighth, the 32nd, … launch is timed: the second because the first may find cold caches, later ones so that a slow change is
+seen. Of the others the second is timed if the first was stale: the launch before it was not timed, so that the L2 did not hold
+what it left there.
 """
 
 from __future__ import annotations
@@ -75,12 +76,12 @@ class Cluster:
 
     def is_due(self) -> bool:
         """Whether the launch that has just come is to be timed."""
+        if self.launches <= 2:
+            return self.launches == 1 or self.is_first or all(self.stale)
         place = self.launches
         while place > 2 and place % GROWTH == 0:
             place //= GROWTH
-        if self.launches == 2:
-            return self.is_first or all(self.stale)
-        return place in (1, 2)
+        return place == 2
 
     @property
     def rates(self) -> list[float]:

@@ -16,8 +16,10 @@ from simtlab.sampling.windows import FIRST_LOOK, LEAST_CYCLES, LOOKS, Gap, Windo
 if TYPE_CHECKING:
     from simtlab.sampling.machine import SampledMachine
 
-SHORTEST_GAP = 2  # waves
+SHORTEST_GAP = 2  # waves,
+LEAST_GAIN = 0.2  # … and share of the launch: to leave out less gains little and may cost an error at its end
 CHUNKS = 16  # that what is left out is run in, about: from one to the next its profile is compared
+END_WAVES = 0.5  # by so many waves' time the end of a launch may be longer or shorter than behind the gap
 STILL_FULL = 0.9  # of a wave that has not ended: fewer, and the machine is emptying
 TURNED_OVER = 0.95  # of the L2's lines, from which on they all count as the launch's own
 IDLE_DRAM = 0.3  # of its peak: used less, it is not the bound, even if each line that is fetched evicts a dirty one
@@ -90,7 +92,7 @@ class Sampler:
     def _window(self, before: Reading, now: Reading) -> Window:
         row = now.row - before.row
         bus = (now.dram_bus_cycles - before.dram_bus_cycles) / (float(row[0]) * self.machine.dram_cycles_a_core_cycle)
-        return Window(row, now.instructions - before.instructions, bus)
+        return Window(row, now.instructions - before.instructions, bus, (now.ended - before.ended) / self.wave)
 
     def _settles(self, before: Reading, now: Reading, window: Window) -> bool:
         """The L2 has been turned over, will not be, or makes no difference. What it evicts, and when, changes the rate."""
@@ -115,7 +117,7 @@ class Sampler:
         waiting = self.n_ctas - machine.begun
         first = machine.begun + waiting % wave
         waves = waiting // wave
-        if waves < SHORTEST_GAP:
+        if waves < max(SHORTEST_GAP, LEAST_GAIN * self.n_ctas / wave):
             return
         step = max(1, round(waves / CHUNKS)) * wave
         executed: list[np.ndarray] = []
@@ -149,6 +151,7 @@ class Sampler:
         left_out = sum(gap.instructions for gap in self.gaps)
         cycles = run.cycles + float(self.totals()[0][0])
         width = uncertainty(self.windows, self.gaps)
+        width[0] += END_WAVES * sum(window.cycles for window in self.windows) / sum(window.waves for window in self.windows)
         errors = dict(zip(run.counters, width[1 : 1 + len(run.counters)].tolist(), strict=True))
         share = run.instructions / (run.instructions + left_out)
         return Sampled(share, float(width[0]) / cycles, {"cycles": float(width[0]), **errors}, len(self.windows), len(self.gaps))

@@ -26,6 +26,7 @@ class Window:
     counted: np.ndarray  # a row of accounts.py
     instructions: int
     dram_share: float  # of its cycles, in which the bus of a channel was busy
+    waves: float = 1.0  # of CTAs that ended
 
     @property
     def cycles(self) -> float:

@@ -37,7 +37,7 @@ def pack_payload(experiment: Experiment) -> tuple[Payload, dict[str, Path]]:
     packed = replace(
         experiment,
         workload=packer.workload(experiment.workload),
-        machine=MachineChoice(packer.machine(str(machine.gpu)), machine.changes, dict(packer.policies(machine))),
+        machine=replace(machine, gpu=packer.machine(str(machine.gpu)), policies=dict(packer.policies(machine))),
         files={name: packer.file(path, f"inputs/{name}") for name, path in experiment.files.items()},
     )
     return Payload(packed, packer.contents), packer.sources
@@ -115,7 +115,7 @@ def unpack_payload(payload: Payload, blobs: Mapping[str, bytes]) -> Experiment:
     return replace(
         experiment,
         workload=str(folder / workload) if workload.startswith("workload/") else workload,
-        machine=MachineChoice(gpu, machine.changes, policies),
+        machine=replace(machine, gpu=gpu, policies=policies),
         files={name: str(folder / path) for name, path in experiment.files.items()},
     )
 

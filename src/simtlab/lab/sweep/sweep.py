@@ -22,6 +22,7 @@ from simtlab.lab.experiment import Experiment
 from simtlab.lab.machines import POLICY_EXAMPLES, MachineChoice, read_slot
 from simtlab.machine.hooks import CHOICES
 from simtlab.policies.choice import PolicyChoice, read_choice
+from simtlab.sampling.settings import read_sampling
 
 if TYPE_CHECKING:
     from simtlab.lab.store.results import Results
@@ -49,6 +50,7 @@ class Sweep:
     parameters: Mapping[str, Axis] = field(default_factory=dict)
     input: Mapping[str, Axis] = field(default_factory=dict)
     zip: Sequence[Sequence[str]] = ()
+    sample: Axis = False  # simulate in detail only in part: true, an error such as 0.03, or a text as of `--sample`
     folder: Path = Path()  # names of files are relative to it
 
     def axes(self) -> dict[str, list[Any]]:
@@ -56,6 +58,7 @@ class Sweep:
         if self.gpu is None:
             raise StudyError("a study needs a machine; for example gpu = \"caps-gtx480\" (`simtlab list gpus` shows them)")
         found = {"workloads": self.workloads, "size": self.size, "gpu": self.gpu, "seed": self.seed}
+        found |= {} if self.sample is False else {"sample": self.sample}
         found |= {slot_named(slot): value for slot, value in self.policies.items()}
         found |= dict(self.set)
         found |= {f"parameters.{name}": value for name, value in self.parameters.items()}
@@ -98,6 +101,7 @@ class Sweep:
             self._file(values["gpu"], ".toml"),
             {name: values[name] for name in self.set},
             {slot: self._policy(slot, values[slot]) for slot in map(slot_named, self.policies) if values[slot] != NO_POLICY},
+            sample=read_sampling(values.get("sample")),
         )
         return Experiment(
             self._workload(values["workloads"]),
