@@ -16,14 +16,15 @@ MAY_IMPORT = {
     "execute": {"program", "isa", "compiled"},
     "machine": {"execute", "program", "isa", "compiled", "policies"},
     "policies": {"machine", "execute", "compiled"},
-    "report": {"machine", "program", "frontend"},
-    "host": {"report", "machine", "policies", "execute", "program", "isa", "frontend"},
+    "report": {"sampling", "machine", "program", "frontend"},
+    "sampling": {"machine", "execute", "program", "isa", "policies"},
+    "host": {"sampling", "report", "machine", "policies", "execute", "program", "isa", "frontend"},
     "workloads": {"report", "host", "program", "frontend"},
-    "lab": {"report", "workloads", "host", "machine", "policies", "program"},
+    "lab": {"sampling", "report", "workloads", "host", "machine", "policies", "program"},
     "correlate": {"report", "lab", "workloads", "host", "machine"},
     "runtime": {"host", "machine", "execute", "program"},
-    "cli": {"report", "runtime", "correlate", "lab", "workloads", "host", "machine", "policies", "execute", "program", "isa",
-            "frontend"},
+    "cli": {"sampling", "report", "runtime", "correlate", "lab", "workloads", "host", "machine", "policies", "execute", "program",
+            "isa", "frontend"},
 }
 MOST_LINES, MOST_FUNCTION_LINES = 400, 60
 

@@ -1,4 +1,4 @@
-"""Host threads that run one machine count what one counts: every counter, cause and table, whatever the machine and its policies."""
+"""Host threads that run one machine count what one counts: every counter, cause and table, whatever the machine and policies."""
 
 import numpy as np
 import pytest

@@ -25,10 +25,12 @@ from simtlab.cli.options import (
     Policies,
     Processes,
     Programs,
+    Samples,
     Seeds,
     SharedBytes,
     Sizes,
     Stores,
+    Threads,
     Windows,
 )
 
@@ -73,7 +75,7 @@ def run(
     shared: SharedBytes = None,
     option: CompilerOptions = None,
     include: Folders = None,
-    threads: Annotated[int | None, typer.Option(metavar="N", help="Host threads to run on; if left out every core, for a timed run one.")] = None,
+    threads: Threads = None,
     max_cycles: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Stop a timed launch after so many cycles and say who waits for whom.")
     ] = None,
@@ -87,6 +89,7 @@ def run(
     set: Changes = None,
     policy: Policies = None,
     isa: Isas = None,
+    sample: Samples = None,
     trace: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a trace for Perfetto: t.json.gz.")] = None,
     window: Windows = None,
     core: Cores = 0,
@@ -104,7 +107,7 @@ def run(
     target = Target(file, options, WorkloadOptions(size, input or []), seed)
 
     def work() -> Answer:
-        machine = choose(gpu, set or [], policy or [], isa)
+        machine = choose(gpu, set or [], policy or [], isa, sample)
         host = Host(threads, max_cycles, check_policies)
         look = Look(None if trace is None else read_window(core, window, 2000), has_curves=False)
 
@@ -127,7 +130,8 @@ def exec(
     set: Changes = None,
     policy: Policies = None,
     isa: Isas = None,
-    threads: Annotated[int | None, typer.Option(metavar="N", help="Host threads to run on; if left out every core, for a timed run one.")] = None,
+    sample: Samples = None,
+    threads: Threads = None,
     max_cycles: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Stop a timed launch after so many cycles and say who waits for whom.")
     ] = None,
@@ -160,7 +164,7 @@ def exec(
     from simtlab.lab.machines import Host, choose
 
     def work() -> Answer:
-        machine, host = choose(gpu, set or [], policy or [], isa), Host(threads, max_cycles)
+        machine, host = choose(gpu, set or [], policy or [], isa, sample), Host(threads, max_cycles)
         if resume is not None or not command:
             return applications.resume_instead(resume, command, machine, host)
         selection = applications.read_selection(kernels, launches, gpu is not None, fast_forward, checkpoint_at is not None)

@@ -22,6 +22,7 @@ from simtlab.cli.options import (
     Kernels,
     Policies,
     Programs,
+    Samples,
     Seeds,
     SharedBytes,
     Sizes,
@@ -50,6 +51,7 @@ def profile(
     set: Changes = None,
     policy: Policies = None,
     isa: Isas = None,
+    sample: Samples = None,
     store: Stores = None,
     baseline: Annotated[
         str | None,
@@ -68,7 +70,7 @@ def profile(
     target = Target(file, options, WorkloadOptions(size, input or []), seed)
 
     def work() -> Answer:
-        machine = choose(gpu, set or [], policy or [], isa)
+        machine = choose(gpu, set or [], policy or [], isa, sample)
         against = None
         if baseline is not None and is_key(baseline):
             against = stored(baseline, store).figures

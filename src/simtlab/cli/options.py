@@ -49,6 +49,18 @@ Policies = Annotated[
         help="A policy of the machine: warp_scheduler=gto, warp_scheduler=two-level,active_warps=6 or warp_scheduler=./mine.py.",
     ),
 ]
+Threads = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Host threads to run on, which change no figure; if left out every core, for a timed run one."),
+]
+Samples = Annotated[
+    str | None,
+    typer.Option(
+        "--sample",
+        metavar="HOW",
+        help="Simulate in detail only in part and extrapolate: on, an error such as 0.03, or error=0.03,windows=4.",
+    ),
+]
 Windows = Annotated[
     str | None,
     typer.Option(metavar="FIRST:LAST", help="The core cycles to look at: 10000:12000; if left out, from the first issue on."),

@@ -15,6 +15,7 @@ from simtlab.cli.profile import Look, Target
 from simtlab.cli.workloads import WorkloadAnswer, WorkloadOptions, input_files, is_workload
 from simtlab.lab.machines import Host, MachineChoice
 from simtlab.policies.choice import PolicyChoice
+from simtlab.sampling.settings import read_sampling
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -178,12 +179,14 @@ def machine_of(found: Result) -> MachineChoice:
     from simtlab.machine.config import load
 
     policies = {slot: PolicyChoice(one.get("file", one["name"]), one["parameters"]) for slot, one in found.policies.items()}
-    return MachineChoice(load("gtx480").replace(found.machine), {}, policies)  # every key but those of policies is replaced
+    sample = read_sampling(found.inputs.get("sample"))
+    config = load("gtx480").replace(found.machine)  # every key but those of policies is replaced
+    return MachineChoice(config, {}, policies, sample=sample)
 
 
 def name_of_machine(found: Result) -> str:
     policies = {slot: PolicyChoice(one["label"]) for slot, one in found.policies.items()}
-    return str(MachineChoice(found.plain["gpu"], found.changes, policies))
+    return str(MachineChoice(found.plain["gpu"], found.changes, policies, sample=read_sampling(found.inputs.get("sample"))))
 
 
 def run_again(experiment: Experiment, host: Host) -> None:

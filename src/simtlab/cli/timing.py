@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from simtlab.machine.config import MachineConfig
     from simtlab.machine.machine import Machine, TimedRun
+    from simtlab.machine.sampled import Sampled
     from simtlab.program.program import Program
 
 Number = TypeVar("Number", int, float)
@@ -56,6 +57,13 @@ class Timing:
     @property
     def ipc(self) -> float:
         return ratio(self.instructions, self.cycles)
+
+    @property
+    def sampled(self) -> Sampled | None:
+        """How much was simulated in detail, on a machine that samples."""
+        from simtlab.sampling.marks import mark_of
+
+        return mark_of(run for _, run in self.runs)
 
     @cached_property
     def stalls(self) -> dict[str, int]:
@@ -115,6 +123,7 @@ class Timing:
 
     def as_json(self) -> dict[str, Any]:
         from simtlab.machine.ratios import RATIOS, dyncta_type
+        from simtlab.sampling.marks import as_json
 
         return {
             **self.choice.as_json(),
@@ -136,6 +145,7 @@ class Timing:
             "energy_joules": self.energy,
             "mean_watts": ratio(self.joules, self.seconds),
             "counters": self._counters_explained(),
+            **({"sampled": as_json(self.sampled)} if self.sampled else {}),
         }
 
     def _counters_explained(self) -> dict[str, dict[str, Any]]:
@@ -194,6 +204,8 @@ class Timing:
     def _facts(self) -> Iterator[tuple[str, str]]:
         yield "gpu", str(self.choice)
         yield "cycles", f"{self.cycles:,} ({self.seconds * 1e6:,.3g} µs at {self.config.clocks.core_mhz:g} MHz)"
+        if self.sampled is not None:
+            yield "sampling", str(self.sampled)
         yield "ipc", f"{self.ipc:.3g} warp instructions a cycle"
         occupancies = self.occupancies
         for row in occupancies:

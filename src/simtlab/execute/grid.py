@@ -13,6 +13,7 @@ from functools import cache
 
 import numpy as np
 
+from simtlab.execute.counting import no_counts
 from simtlab.execute.cta import run_ctas_at, run_ctas_in_step_at
 from simtlab.execute.races import new_watch
 from simtlab.execute.state import FaultCode, Outcome, cta_t, field_offset, launch_t, warp_t, window_t, worker_t
@@ -119,19 +120,28 @@ class Pace(IntEnum):
 class Worker:
     """One host thread's part: what it has run, its cached memory windows, and where races are noted."""
 
-    def __init__(self, program: Program, pace: Pace = Pace.IN_TURNS):
+    def __init__(self, program: Program, pace: Pace = Pace.IN_TURNS, counts: bool = False):
         self.record = np.zeros(1, WORKER)
         self.address = self.record.ctypes.data
         self.watch = None if pace == Pace.IN_TURNS else new_watch(pace == Pace.WATCHED)
         self.windows = np.zeros(len(program.lowered), window_t)
         self.record["windows"] = self.windows.ctypes.data
+        self.counts = no_counts(len(program.lowered) if counts else 0)
+        self.record["counts"] = self.counts.ctypes.data if counts else 0
 
 
 class GridRun:
-    """One launch under way. `serve(slot, worker)` does what a kernel asks of the host."""
+    """One launch under way. `serve(slot, worker)` does what a kernel asks of the host. With `counts` it counts by instruction."""
 
-    def __init__(self, program: Program, launch: np.ndarray, serve: Callable[[Slot, Worker], None], pace: Pace = Pace.IN_TURNS):
-        self.program, self.launch, self.serve, self.pace = program, launch, serve, pace
+    def __init__(
+        self,
+        program: Program,
+        launch: np.ndarray,
+        serve: Callable[[Slot, Worker], None],
+        pace: Pace = Pace.IN_TURNS,
+        counts: bool = False,
+    ):
+        self.program, self.launch, self.serve, self.pace, self.with_counts = program, launch, serve, pace, counts
         self.launch_address = launch.ctypes.data
         self.lock = threading.Lock()
         self.workers: list[Worker] = []
@@ -147,6 +157,14 @@ class GridRun:
     @property
     def executed(self) -> int:
         return sum(int(worker.record["executed"][0]) for worker in self.workers)
+
+    @property
+    def counts(self) -> np.ndarray:
+        """What was counted by instruction, of count_t, all host threads together; nothing where it was not asked for."""
+        total = no_counts(len(self.program.lowered) if self.with_counts else 0)
+        for worker in self.workers:
+            total.view(np.int64)[:] += worker.counts.view(np.int64)
+        return total
 
     def run(self, threads: int) -> None:
         """Run the whole grid. Afterwards `faults` and `stuck` say what went wrong, if anything."""
@@ -190,7 +208,7 @@ class GridRun:
             raise
 
     def _hire(self) -> Worker:
-        worker = Worker(self.program, self.pace)
+        worker = Worker(self.program, self.pace, self.with_counts)
         with self.lock:
             self.workers.append(worker)
         return worker

@@ -172,6 +172,7 @@ worker_t = np.dtype(
         ("windows", "i8"),  # one cached memory window per instruction
         ("changes", "i8"),  # stores, and atomics that changed memory
         ("executed", "i8"),
+        ("counts", "i8"),  # host address of a row for each instruction (counting.py), or 0: nobody asks
         ("fault", "i4"),
         ("fault_pc", "i4"),
         ("fault_warp", "i4"),

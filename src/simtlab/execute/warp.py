@@ -4,6 +4,7 @@ import numpy as np
 
 from simtlab.compiled import call_operation, compiled, load_i32, load_i64, load_u32
 from simtlab.execute.barrier import arrive
+from simtlab.execute.counting import count
 from simtlab.execute.memory import INSTRUCTION_BYTES, OPERANDS_OFFSET, access, report
 from simtlab.execute.simt_stack import diverge, end_lanes, enter, has_room, lowest_lane, pop, push, wait_for_all
 from simtlab.execute.splits import SPLIT, steer_splits
@@ -36,7 +37,10 @@ def run_warp(launch, code, worker, cta, warp, quantum):
             continue
         ins = code.row[warp.pc]
         executed += 1
-        outcome = execute(launch, code, worker, cta, warp, ins, warp.pc, lanes_of(warp, ins), warp.executed + executed)
+        mask = lanes_of(warp, ins)
+        if worker.counts != 0:
+            count(worker, warp, ins, warp.pc, mask)
+        outcome = execute(launch, code, worker, cta, warp, ins, warp.pc, mask, warp.executed + executed)
     warp.executed += executed
     worker.executed += executed
     return outcome

@@ -39,6 +39,7 @@ from simtlab.host.settings import (
 from simtlab.host.texture import Textures
 from simtlab.program.action import YIELD_AFTER
 from simtlab.program.sass.module import tree_of
+from simtlab.sampling.settings import Sampling, read_sampling
 
 if TYPE_CHECKING:
     from simtlab.host.launch import Run, Starting, Waiting
@@ -68,6 +69,8 @@ class Gpu:
     `isa` is what it executes: "ptx", or the machine code of an architecture, such as "sm_90"; if left out, what the machine's
     key `core.isa` says, or PTX. `reconvergence` is how lanes of PTX that part at a branch meet again: by the SIMT "stack" or at
     convergence "barriers"; if left out, what `core.reconvergence` says, or the stack. Machine code brings barriers of its own.
+    With `sample` launches of many CTAs, and many launches of a kernel, are simulated in detail only in part, and the rest is
+    extrapolated (docs/sampling.md); results stay exact. `sample=True`, or the error that is allowed, as in `sample=0.03`.
     `profile` are earlier timed runs of the same kernels, for mechanisms that want to know what their loads found in the L1.
     With `memory_in_file` device memory is a file, `gpu.memory.file`, that other processes can map.
     """
@@ -89,12 +92,20 @@ class Gpu:
         isa: str | None = None,
         reconvergence: str | None = None,
         profile: Iterable[Run] = (),
+        sample: Any = None,
         **policies: Any,
     ):
         self.machine = None
+        self.threads = usual_threads() if threads is None else threads
+        if self.threads < 1:
+            raise SimtlabError(f"threads is {threads}; at least one is needed")
+        sampling = read_sampling(sample)
         if machine is not None:
-            self.machine = build_machine(machine, policies, read_changes(set), check_policies, profile, 1 if threads is None else threads)
+            several = 1 if threads is None else threads, self.threads
+            self.machine = build_machine(machine, policies, read_changes(set), check_policies, profile, sampling, *several)
             limit_cycles(self.machine, max_cycles, stuck_cycles)
+        elif sampling is not None:
+            raise SimtlabError("sampling (sample) is for timed runs: name a machine, as in Gpu('caps-gtx480', sample=True)")
         elif max_cycles is not None or stuck_cycles is not None:
             raise SimtlabError("a limit of cycles is for timed runs: name a machine, as in Gpu('caps-gtx480')")
         elif policies:
@@ -105,9 +116,6 @@ class Gpu:
         self.watch: Callable[[str], AbstractContextManager[Callable[[int], None] | None]] = lambda _: nullcontext()
         self.before_launch: Callable[[Starting], bool] = lambda _: True  # told of each launch; whether a machine is to time it
         self.on_launch: Callable[[Run], None] = lambda _: None  # told of each launch when it has run
-        self.threads = usual_threads() if threads is None else threads
-        if self.threads < 1:
-            raise SimtlabError(f"threads is {threads}; at least one is needed")
         self.memory = DeviceMemory(memory_bytes, memory_in_file)
         self.textures = Textures(self.memory)
         if not 0 <= stack_bytes <= MAX_STACK_BYTES:
@@ -324,9 +332,11 @@ def build_machine(
     changes: Mapping[str, Any],
     check_policies: bool,
     profile: Iterable[Run],
+    sampling: Sampling | None = None,
     threads: int = 1,
+    functional_threads: int = 1,
 ) -> Machine:
-    """A machine from a preset's name, a file, or a configuration, with policies by slot."""
+    """A machine from a preset's name, a file, or a configuration, with policies by slot; one that samples if that is asked for."""
     from simtlab.machine.config import MachineConfig, load
     from simtlab.machine.facts import profile_of
     from simtlab.machine.hooks import CHOICES
@@ -347,7 +357,12 @@ def build_machine(
     config = machine if isinstance(machine, MachineConfig) else load(machine)
     with _building:
         found = profile_of(run._timing() for run in profile)
-        return Machine(config.replace(changes) if changes else config, choices, check_policies, found, threads)
+        given = (config.replace(changes) if changes else config, choices, check_policies, found, threads)
+        if sampling is None:
+            return Machine(*given)
+        from simtlab.sampling.machine import SampledMachine
+
+        return SampledMachine(*given, sampling=sampling, functional_threads=functional_threads)
 
 
 def type_of(variable: str, text: str, compile: Callable[[str, str], CompiledCuda]) -> Type | None:

@@ -82,6 +82,7 @@ class Run(Explained):
 
     def __repr__(self) -> str:
         cycles = f", {self.cycles:,} cycles, {self.ipc:.3g} a cycle" if self.timing is not None else ""
+        cycles += f", {self.timing.sampled}" if self.timing is not None and self.timing.sampled is not None else ""
         shape = f"grid {size(self.grid)}, block {size(self.block)}"
         return f"<Run of {plain_name(self.kernel)}, {shape}: {self.instructions:,} warp instructions{cycles}>"
 

@@ -10,7 +10,9 @@ import numpy as np
 
 from simtlab.execute.state import Outcome, window_t
 from simtlab.host.faults import explain_deadlock, explain_fault
+from simtlab.host.sampled import run_sampled
 from simtlab.machine.machine import Launch, Machine
+from simtlab.sampling.machine import SampledMachine
 
 if TYPE_CHECKING:
     from simtlab.host.gpu import Gpu
@@ -47,7 +49,11 @@ def run_waiting(machine: Machine, gpu: Gpu, waiting: Sequence[Waiting]) -> None:
     name = waiting[0].program.name if len(waiting) == 1 else f"{len(waiting)} launches"
     try:
         with gpu.watch(name) as progress:
-            timings = machine.run([as_launch(machine, gpu, one, waiting) for one in waiting], progress)
+            launches = [as_launch(machine, gpu, one, waiting) for one in waiting]
+            if isinstance(machine, SampledMachine):
+                timings = run_sampled(machine, gpu, waiting, launches, progress)
+            else:
+                timings = machine.run(launches, progress)
     finally:
         for one in waiting:
             one.end(gpu)

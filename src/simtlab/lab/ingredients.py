@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Hashable, Mapping
+from dataclasses import asdict
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,6 +66,7 @@ class Look:
             "machine": machine,
             "policies": {slot: self._policy(slot, policy) for slot, policy in {**own, **chosen.policies}.items()},
             **profile,
+            **({"sample": asdict(chosen.sample)} if chosen.sample else {}),
         }
 
     def _program(self, experiment: Experiment) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from simtlab.errors import ConfigError, SimtlabError
 from simtlab.machine.hooks import CHOICES, MECHANISMS
 from simtlab.policies.choice import PolicyChoice, read_choice
+from simtlab.sampling.settings import Sampling, read_sampling
 
 if TYPE_CHECKING:
     from simtlab.host.gpu import Gpu
@@ -42,6 +43,7 @@ class MachineChoice:
     changes: Mapping[str, Any] = field(default_factory=dict)
     policies: Mapping[str, PolicyChoice] = field(default_factory=dict)
     isa: str | None = None  # of a functional run; a machine has the key core.isa
+    sample: Sampling | None = None  # simulate in detail only in part (docs/sampling.md)
     profile: str = NO_PROFILE
 
     def without_mechanisms(self) -> MachineChoice:
@@ -52,9 +54,10 @@ class MachineChoice:
     def over(self, other: MachineChoice) -> MachineChoice:
         """What this one says, and what the other says beyond it."""
         changes, policies = {**other.changes, **self.changes}, {**other.policies, **self.policies}
+        sample = self.sample or other.sample
         if self.isa is not None and other.gpu is not None:
-            return MachineChoice(other.gpu, {**changes, "core.isa": self.isa}, policies, profile=self.profile)
-        return MachineChoice(self.gpu or other.gpu, changes, policies, self.isa, self.profile)
+            return MachineChoice(other.gpu, {**changes, "core.isa": self.isa}, policies, sample=sample, profile=self.profile)
+        return MachineChoice(self.gpu or other.gpu, changes, policies, self.isa, sample, self.profile)
 
     def build(self, host: Host, profile: Sequence[Run] = ()) -> Gpu:
         """The GPU, functional or timed; `profile` are launches on the machine without mechanisms."""
@@ -66,7 +69,7 @@ class MachineChoice:
     def _built(self, host: Host, profile: Sequence[Run]) -> Gpu:
         if self.gpu is None:
             of_machine: dict[str, Any] = {"--set": self.changes, "--policy": self.policies}
-            of_machine |= {"--max-cycles": host.max_cycles, "--check-policies": host.check_policies}
+            of_machine |= {"--max-cycles": host.max_cycles, "--check-policies": host.check_policies, "--sample": self.sample}
             for name, given in of_machine.items():
                 if given:
                     raise ConfigError(f"{name} is for timed runs and needs a machine: add --gpu, for example --gpu caps-gtx480")
@@ -77,7 +80,7 @@ class MachineChoice:
         try:
             policies: dict[str, Any] = dict(self.policies)
             options = {name: value for name, value in vars(host).items() if name != "prepare"}
-            return Gpu(self.gpu, set=self.changes, profile=profile, **options, **policies)
+            return Gpu(self.gpu, set=self.changes, sample=self.sample, profile=profile, **options, **policies)
         except (SimtlabError, MemoryError):
             raise
         except Exception as problem:  # whatever the code of a policy outside the package can raise
@@ -90,16 +93,20 @@ class MachineChoice:
         policies = {
             slot: {"name": policy.name, "parameters": dict(policy.parameters)} for slot, policy in self.policies.items()
         }
+        sample = {"sample": str(self.sample)} if self.sample else {}
         profile = {"profile": self.profile} if self.profile != NO_PROFILE else {}
-        return {"gpu": self.gpu, "set": dict(self.changes), "policies": policies, **profile}
+        return {"gpu": self.gpu, "set": dict(self.changes), "policies": policies, **sample, **profile}
 
     def __str__(self) -> str:
         policies = [f"{slot}={policy}" for slot, policy in self.policies.items()]
+        sample = [f"sample={self.sample}"] if self.sample else []
         profile = [f"profile={self.profile}"] if self.profile != NO_PROFILE else []
-        return ", ".join([str(self.gpu), *(f"{key}={value}" for key, value in self.changes.items()), *policies, *profile])
+        return ", ".join([str(self.gpu), *(f"{key}={value}" for key, value in self.changes.items()), *policies, *sample, *profile])
 
 
-def choose(gpu: str | None, changes: Sequence[str], policies: Sequence[str], isa: str | None = None) -> MachineChoice:
+def choose(
+    gpu: str | None, changes: Sequence[str], policies: Sequence[str], isa: str | None = None, sample: str | None = None
+) -> MachineChoice:
     """The machine that the options name."""
     changed: dict[str, Any] = {}
     if changes:
@@ -108,7 +115,8 @@ def choose(gpu: str | None, changes: Sequence[str], policies: Sequence[str], isa
         changed = dict(map(parse_override, changes))
     if gpu is not None and isa is not None:
         changed["core.isa"] = isa
-    return MachineChoice(gpu, changed, dict(map(parse_policy, policies)), None if gpu is not None else isa)
+    own_isa = None if gpu is not None else isa
+    return MachineChoice(gpu, changed, dict(map(parse_policy, policies)), own_isa, read_sampling(sample))
 
 
 def parse_policy(text: str) -> tuple[str, PolicyChoice]:

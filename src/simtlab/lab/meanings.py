@@ -40,4 +40,8 @@ def meanings() -> dict[str, tuple[str, str]]:
         "machine_seconds": ("seconds", "The same as time on the machine, whose clocks a policy may change; of launches side by "
                             "side in streams the longest."),
     }  # fmt: skip
-    return {**time, **named, **stalls, **joules}
+    sampled = {
+        "sampled_share": ("share", "Of a sampled run, warp instructions that were simulated in detail; the rest is extrapolated."),
+        "sampled_error": ("share", "Of a sampled run's cycles, half their 95% confidence interval."),
+    }
+    return {**time, **named, **stalls, **joules, **sampled}

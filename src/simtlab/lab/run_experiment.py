@@ -65,7 +65,8 @@ def record_of(
         workload=ingredients["workload"]["name"],
         size=ingredients["workload"]["size"],
         gpu=ingredients["machine"]["name"],
-        inputs={name: ingredients["workload"][name] for name in ("parameters", "seed", "files", "sources")} | profile,
+        inputs={**{name: ingredients["workload"][name] for name in ("parameters", "seed", "files", "sources")}, **profile,
+                **({"sample": str(machine.sample)} if machine.sample else {})},
         changes=dict(machine.changes),
         policies={slot: {name: values[name] for name in ("name", "label", "parameters", "sources")}
                   for slot, values in ingredients["policies"].items()},

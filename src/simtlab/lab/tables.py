@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from simtlab.sampling.marks import mark_of
+
 if TYPE_CHECKING:
     from simtlab.host.gpu import Gpu
     from simtlab.host.launch import Run
     from simtlab.machine.machine import TimedRun
+    from simtlab.machine.sampled import Sampled
     from simtlab.program.cfg import ControlFlowGraph
     from simtlab.program.program import Program
 
@@ -36,7 +39,14 @@ def all_tables(run: TimedProgram, gpu: Gpu, folder: Path) -> dict[str, dict[str,
         "intervals": interval_table(gpu),
         **load_tables(run, folder),
         **sharing_tables(gpu),
+        **sampling_tables(run.launches),
     }
+
+
+def sampling_tables(launches: Sequence[Run]) -> dict[str, dict[str, list[Any]]]:
+    """Of a run on a machine that samples: what may be wrong with each counter, half its 95% confidence interval."""
+    mark = mark_of(map(_timing, launches))
+    return {"sampling": {"counter": list(mark.errors), "error": list(mark.errors.values())}} if mark else {}
 
 
 def counted(timing: TimedRun) -> dict[str, int | float]:
@@ -44,6 +54,11 @@ def counted(timing: TimedRun) -> dict[str, int | float]:
     stalls = {f"stall_{cause}": count for cause, count in timing.stalls.items()}
     joules = {f"energy_{part}": value for part, value in timing.energy.items()}
     return {"cycles": timing.cycles, "machine_seconds": timing.seconds, **timing.counters, **stalls, **joules}
+
+
+def marked(mark: Sampled | None) -> dict[str, float]:
+    """What is said of a sampled run beside its counters."""
+    return {"sampled_share": mark.share, "sampled_error": mark.error} if mark else {}
 
 
 def totals(launches: Sequence[Run]) -> dict[str, int | float]:
@@ -56,7 +71,7 @@ def totals(launches: Sequence[Run]) -> dict[str, int | float]:
     for timing in together.values():
         for name, value in {**counted(timing), "cycles": timing.elapsed}.items():
             found[name] = found.get(name, 0) + value
-    return found
+    return found | marked(mark_of(together.values()))
 
 
 def interval_table(gpu: Gpu) -> dict[str, list[Any]]:
@@ -75,7 +90,7 @@ def launch_table(launches: Sequence[Run]) -> dict[str, list[Any]]:
         "grid": [list(launch.grid) for launch in shown],
         "block": [list(launch.block) for launch in shown],
     }
-    rows = [counted(_timing(launch)) for launch in shown]
+    rows = [counted(timing) | marked(timing.sampled) for timing in map(_timing, shown)]
     return columns | {name: [row[name] for row in rows] for name in (rows[0] if rows else {})}
 
 

@@ -1,7 +1,7 @@
 """A machine: a configured GPU that runs launches, one after another or side by side in streams, and what it counts."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
@@ -18,8 +18,6 @@ from simtlab.machine.core.core import close_accounts
 from simtlab.machine.core.inflight import FAR_FUTURE
 from simtlab.machine.core.instruction_buffer import advance
 from simtlab.machine.core.kinds import Stall
-from simtlab.machine.core.stall import Work
-from simtlab.machine.core.state import N_STALLS
 from simtlab.machine.counters import Tally
 from simtlab.machine.cta_sharing import Blocks, pairs_of
 from simtlab.machine.energy import energy, energy_by_level, of_policy, seconds, seconds_by_level
@@ -27,11 +25,11 @@ from simtlab.machine.facts import Profile
 from simtlab.machine.hooks import MECHANISMS
 from simtlab.machine.intervals import SHORTEST, Intervals
 from simtlab.machine.kernels import Launch, Prepared, Programs, prepare, share
-from simtlab.machine.load_figures import Loads, Sharing, sharing
+from simtlab.machine.load_figures import Sharing, sharing
 from simtlab.machine.occupancy import Occupancy, occupancy
-from simtlab.machine.ratios import RATIOS, dyncta_type
 from simtlab.machine.state import MAX_KERNELS
 from simtlab.machine.threads import host_threads, most_threads, new_crew
+from simtlab.machine.timed_run import TimedRun
 from simtlab.machine.utilisation import utilisation
 from simtlab.machine.wait_graph import wait_graph
 from simtlab.machine.watch import Watch
@@ -47,67 +45,6 @@ STRETCH = 200_000  # cycles between looks at whether warps only repeat themselve
 FEWEST_CYCLES = 256  # between looks at Ctrl-C; from here on as many as take the time below, whatever the machine
 LOOK_SECONDS = 0.1, 0.3
 STUCK_CYCLES = 2_000_000  # nothing has come any further for so long: something is wrong
-
-
-@dataclass(repr=False)
-class TimedRun:
-    """What a launch on a machine took. What ran beside it in other streams is in the stalls, counters and energy too."""
-
-    cycles: int
-    elapsed: int  # of all launches that ran together; `cycles` where it ran alone
-    instructions: int
-    thread_instructions: int
-    stalls: dict[str, int]  # scheduler cycles by cause; together they are all scheduler cycles
-    counters: dict[str, int]
-    occupancy: Occupancy
-    counts_by_instruction: np.ndarray = field(repr=False)  # a row for each instruction: cycles by cause, and what it did
-    energy: dict[str, float]  # joules by component, see machine/energy.py
-    utilisation: dict[str, float]  # the share of its time each part worked, see machine/utilisation.py
-    stalls_by_scheduler: np.ndarray = field(repr=False)  # cycles by core, scheduler and cause, in the order of `stalls`
-    loads: Loads = field(repr=False)  # what its global loads did
-    start: int  # the machine's cycle in which it began
-    seconds: float  # on the machine; where a policy changes the clocks, of all that ran with it
-
-    def __repr__(self) -> str:
-        return f"<TimedRun: {self.cycles:,} cycles, {self.instructions:,} warp instructions>"
-
-    @property
-    def stalls_by_instruction(self) -> np.ndarray:
-        """Scheduler cycles: a row for each instruction, a column for each cause."""
-        return self.counts_by_instruction[:, :N_STALLS]
-
-    @property
-    def work_by_instruction(self) -> dict[str, np.ndarray]:
-        """What each instruction did beside: lanes that took part, lines or sectors touched, passes of shared memory."""
-        return {work.name.lower(): self.counts_by_instruction[:, work] for work in Work}
-
-    @property
-    def ipc(self) -> float:
-        """Warp instructions a core cycle, the whole GPU together."""
-        return self.instructions / self.cycles if self.cycles else 0.0
-
-    @property
-    def active_time(self) -> float:
-        """RACT of DYNCTA: the share of core cycles in which a warp went into a core's pipeline."""
-        return RATIOS["active_time"].of(self.counters) or 0.0
-
-    @property
-    def ratios(self) -> dict[str, float | None]:
-        """Shares of time, means and rates, see machine/ratios.py; None where nothing was counted."""
-        return {name: ratio.of(self.counters) for name, ratio in RATIOS.items()}
-
-    @property
-    def dyncta_type(self) -> str | None:
-        """C, M or X by the rules of DYNCTA."""
-        return dyncta_type(self.counters)
-
-    @property
-    def latency(self) -> dict[str, float]:
-        """The mean round trip of a request in core cycles, part by part; the parts add up to `round_trip`."""
-        trips = max(1, self.counters["round_trips"])
-        parts = ("inject", "request_network", "l2", "dram", "reply_network")
-        found = {part: self.counters[f"latency_{part}_cycles"] / trips for part in parts}
-        return found | {"round_trip": self.counters["round_trip_cycles"] / trips}
 
 
 class Interrupted(Picklable, KeyboardInterrupt):
@@ -192,6 +129,7 @@ class Machine:
     def _run_some(self, launches: Sequence[Launch], progress: Callable[[int], None] | None) -> list[TimedRun]:
         gpu = self.records.gpu[0]
         prepared = prepare(self.config, self.records, launches, self._programs, self._threads_for(launches))
+        self._prepared = prepared
         if self.watch is not None:
             self.watch.launch([launch.program for launch in launches])
         self._may_run_ahead = int(gpu.may_run_ahead)

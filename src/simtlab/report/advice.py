@@ -83,4 +83,5 @@ def explain(profile: LaunchProfile) -> str:
         f"{profile.kernel}: {profile.cycles:,} cycles, {microseconds:,.1f} us, IPC {profile.ipc:.2f}, "
         f"{profile.resident_warps:.1f} of {most} warps resident ({percent(profile.resident_warps / most)} occupancy)"
     )
+    facts += f"; {profile.sampled}" if profile.sampled is not None else ""
     return "\n".join([facts, *(f"{number}. {given.sentence}" for number, given in enumerate(advice(profile), 1))])

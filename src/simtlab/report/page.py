@@ -92,6 +92,8 @@ def launch(profile: LaunchProfile, k: int, has: tuple[bool, Markup | None], advi
     links = [element("a", title.split(" ")[0], href=f"#{prefix}-{name}") for name, title, _ in parts]
     shape = f" grid {dimensions(profile.grid)}, block {dimensions(profile.block)}"
     name = element("p", element("code", profile.kernel), shape, class_="kernel", id=f"{prefix}-name")
+    if profile.sampled is not None:
+        name = join([name, element("p", f"{profile.sampled}.".capitalize(), class_="note sampled")])
     sections = [element("section", element("h2", title), content, id=f"{prefix}-{ident}", class_=ident)
                 for ident, title, content in parts]  # fmt: skip
     return element("article", name, element("nav", *links, aria_label="Parts of this launch"), *sections, id=f"launch-{k}",

@@ -15,10 +15,12 @@ from simtlab.machine.core.kinds import Stall
 from simtlab.machine.utilisation import utilisation
 from simtlab.program.definitions import ENTRY, Definitions, is_slot
 from simtlab.report.instruction_kinds import is_load, lane_bytes, memory_of, role_of
+from simtlab.sampling.marks import combined
 
 if TYPE_CHECKING:
     from simtlab.machine.config import MachineConfig
     from simtlab.machine.machine import TimedRun
+    from simtlab.machine.sampled import Sampled
     from simtlab.program.function import FunctionCode
     from simtlab.program.program import Program
 
@@ -82,6 +84,7 @@ class LaunchProfile:
     sources: Mapping[str, str]  # the texts of the files that rows name, where they are to be had
     seconds: float  # on the machine
     intervals: Mapping[str, np.ndarray] = field(repr=False)  # over its time: the last cycle, and what each counter gained
+    sampled: Sampled | None = None  # on a machine that samples
 
     @property
     def threads(self) -> int:
@@ -142,8 +145,13 @@ def profile_of(
         program.readable_name, "SASS" if program.is_machine_code else "PTX", grid, block, 1, machine, timing.cycles,
         timing.instructions, timing.counters, timing.stalls, timing.energy, program.registers, shared_bytes, fits.ctas,
         fits.limited_by, fits.l1_bytes, fits.shared_bytes, rows,
-        sources_of(program, rows), timing.seconds, during(intervals, timing.start, timing.start + timing.cycles),
+        sources_of(program, rows), timing.seconds, during(intervals, timing.start, end_of(timing)), timing.sampled,
     )  # fmt: skip
+
+
+def end_of(timing: TimedRun) -> int:
+    """The machine's cycle at which a launch ended. One that is extrapolated has no curves over time: most of it has none."""
+    return timing.start + (0 if timing.sampled and timing.sampled.is_extrapolated else timing.cycles)
 
 
 def rows_of(program: Program, timing: TimedRun) -> list[InstructionProfile]:
@@ -194,6 +202,7 @@ def added(profiles: Sequence[LaunchProfile]) -> LaunchProfile:
         longest, launches=len(profiles), rows=rows, intervals=over_time, cycles=sum(p.cycles for p in profiles),
         instructions=sum(p.instructions for p in profiles), counters=_sums([p.counters for p in profiles]),
         stalls=_sums([p.stalls for p in profiles]), energy=_sums([p.energy for p in profiles]),
+        sampled=combined((p.sampled, p.instructions, p.cycles) for p in profiles),
     )  # fmt: skip
 
 

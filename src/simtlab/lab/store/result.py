@@ -39,6 +39,7 @@ class Result:
         found = {name: self.plain[name] for name in ("workload", "size", "gpu")}
         found |= {slot: policy["label"] for slot, policy in self.policies.items()}
         found |= dict(self.changes)
+        found |= {"sample": self.inputs["sample"]} if "sample" in self.inputs else {}
         return found | {"seed": self.inputs["seed"], **self.inputs["parameters"], **self.inputs["files"]}
 
     @property
@@ -82,11 +83,11 @@ class Result:
         for group in (self.sources, self.machine, self.counters, self.inputs["parameters"], self.inputs["files"]):
             if name in group:
                 return group[name]
-        return self.inputs["seed"] if name == "seed" else None
+        return self.inputs.get(name, "off" if name == "sample" else None) if name in ("seed", "sample") else None
 
     def names(self) -> list[str]:
         """Everything `value` knows."""
         parameters = [f"{slot}.{name}" for slot, policy in self.policies.items() for name in policy["parameters"]]
         inputs = [*self.inputs["parameters"], *self.inputs["files"]]
-        choices = ["seed", *self.policies, *parameters]
+        choices = ["seed", "sample", *self.policies, *parameters]
         return [*self.plain, *RATIOS, "dyncta_type", *choices, *self.sources, *self.machine, *self.counters, *inputs]

@@ -22,7 +22,7 @@ from simtlab.lab.errors import StudyError
 from simtlab.lab.ingredients import Look
 from simtlab.lab.sweep.sweep import Sweep
 
-KEYS = ("workloads", "size", "gpu", "seed", "policies", "set", "parameters", "input", "zip", "profile")
+KEYS = ("workloads", "size", "gpu", "seed", "policies", "set", "parameters", "input", "zip", "profile", "sample")
 TABLES = ("policies", "set", "parameters", "input")
 
 

@@ -22,6 +22,7 @@ from simtlab.lab.experiment import Experiment
 from simtlab.lab.machines import NO_PROFILE, POLICY_EXAMPLES, PROFILES, MachineChoice, read_slot
 from simtlab.machine.hooks import CHOICES
 from simtlab.policies.choice import PolicyChoice, read_choice
+from simtlab.sampling.settings import read_sampling
 
 if TYPE_CHECKING:
     from simtlab.lab.store.results import Results
@@ -50,6 +51,7 @@ class Sweep:
     input: Mapping[str, Axis] = field(default_factory=dict)
     zip: Sequence[Sequence[str]] = ()
     profile: Axis = NO_PROFILE  # "baseline": mechanisms know of each load what a run without them found in the L1
+    sample: Axis = False  # simulate in detail only in part: true, an error such as 0.03, or a text as of `--sample`
     folder: Path = Path()  # names of files are relative to it
 
     def axes(self) -> dict[str, list[Any]]:
@@ -57,6 +59,7 @@ class Sweep:
         if self.gpu is None:
             raise StudyError("a study needs a machine; for example gpu = \"caps-gtx480\" (`simtlab list gpus` shows them)")
         found = {"workloads": self.workloads, "size": self.size, "gpu": self.gpu, "seed": self.seed, "profile": self.profile}
+        found |= {} if self.sample is False else {"sample": self.sample}
         found |= {slot_named(slot): value for slot, value in self.policies.items()}
         found |= dict(self.set)
         found |= {f"parameters.{name}": value for name, value in self.parameters.items()}
@@ -100,6 +103,7 @@ class Sweep:
             {name: values[name] for name in self.set},
             {slot: self._policy(slot, values[slot]) for slot in map(slot_named, self.policies) if values[slot] != NO_POLICY},
             profile=values["profile"],
+            sample=read_sampling(values.get("sample")),
         )
         return Experiment(
             self._workload(values["workloads"]),

@@ -1,0 +1,82 @@
+"""Windows of a launch's time that each hold at least one wave of CTAs, and the test whether its rate is stable.
+
+A wave is as many CTAs as the whole machine holds. A window ends at the first look at which a wave of CTAs has ended since it began,
+and it is at least `LEAST_CYCLES` long. The first window after the launch's start, and the first after every gap, is warm-up and
+counts for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from simtlab.sampling.statistics import half_width, half_widths
+
+LEAST_CYCLES = 2000  # of a window
+LOOKS = 16  # in a window, about
+FIRST_LOOK = 256  # cycles between looks while nobody knows how long a wave takes, and at least
+
+
+@dataclass(frozen=True)
+class Window:
+    """What was counted in a stretch of detailed simulation."""
+
+    counted: np.ndarray  # a row of accounts.py
+    instructions: int
+    dram_share: float  # of its cycles, in which the bus of a channel was busy
+    waves: float = 1.0  # of CTAs that ended
+
+    @property
+    def cycles(self) -> float:
+        return float(self.counted[0])
+
+    @property
+    def ipc(self) -> float:
+        return self.instructions / self.cycles
+
+
+@dataclass
+class Gap:
+    """A stretch of CTAs that was run functionally, between the windows before it and those after it."""
+
+    ctas: int
+    executed: np.ndarray  # by instruction, count_t
+    before: list[Window]
+    after: list[Window] = field(default_factory=list)
+
+    @property
+    def instructions(self) -> int:
+        return int(self.executed["executed"].sum())
+
+    def estimate(self) -> np.ndarray:
+        """What it would have counted: warp instructions times the rates of the windows on both sides of it."""
+        sides = [pooled(side) for side in (self.before, self.after) if side]
+        return self.instructions * np.mean(sides, axis=0)
+
+
+def pooled(windows: Sequence[Window]) -> np.ndarray:
+    """What was counted for each warp instruction, in several windows together."""
+    return np.sum([window.counted for window in windows], axis=0) / sum(window.instructions for window in windows)
+
+
+def stable_windows(windows: Sequence[Window], fewest: int, error: float) -> list[Window]:
+    """The last windows that agree, as many as do; none if the rate is not stable. They agree if there are `fewest` or more, and
+    the 95% confidence interval of the mean of their IPC reaches no further than `error` times the mean to either side, that of
+    their use of the DRAM bus no further than `error` of its peak."""
+    for count in range(len(windows), fewest - 1, -1):
+        last = windows[-count:]
+        rates = [window.ipc for window in last]
+        steady = half_width(rates) <= error * float(np.mean(rates))
+        if steady and half_width([window.dram_share for window in last]) <= error:
+            return list(last)
+    return []
+
+
+def uncertainty(windows: Sequence[Window], gaps: Sequence[Gap]) -> np.ndarray:
+    """Half the 95% confidence interval of everything that the gaps were estimated to have counted."""
+    if not gaps:
+        return np.zeros(len(windows[0].counted) if windows else 0)
+    rates = np.array([window.counted / window.instructions for window in windows])
+    return half_widths(rates) * sum(gap.instructions for gap in gaps)

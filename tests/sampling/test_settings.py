@@ -1,0 +1,88 @@
+"""What `sample` may be, and the arithmetic behind sampling."""
+
+import numpy as np
+import pytest
+
+import simtlab as sl
+from simtlab.errors import SimtlabError
+from simtlab.execute.counting import no_counts
+from simtlab.sampling.accounts import shared_out
+from simtlab.sampling.profile import are_alike
+from simtlab.sampling.settings import Sampling, read_sampling
+from simtlab.sampling.statistics import half_width
+from simtlab.sampling.windows import Gap, Window, stable_windows, uncertainty
+
+
+def test_settings_as_people_give_them():
+    assert read_sampling(None) is read_sampling(False) is read_sampling("off") is None
+    assert read_sampling(True) == read_sampling("on") == Sampling()
+    assert read_sampling(0.02) == read_sampling("0.02") == read_sampling({"error": 0.02}) == Sampling(error=0.02)
+    assert read_sampling("error=0.02,windows=5") == Sampling(error=0.02, windows=5)
+    assert str(Sampling()) == "on"
+    assert read_sampling(str(Sampling(error=0.02, windows=5))) == Sampling(error=0.02, windows=5)
+
+
+@pytest.mark.parametrize(("given", "words"), [
+    ("often", "must be 'on'"), (7, "between 0.001 and 0.5"), ({"errors": 1}, "no setting 'errors'"), ([], "it must be as in"),
+    ("windows=2.5", "must be 'on'"), ({"windows": 2.5}, "whole number"),
+])  # fmt: skip
+def test_a_wrong_setting_says_what_would_be_right(given, words):
+    with pytest.raises(SimtlabError, match=words):
+        read_sampling(given)
+
+
+def test_sampling_needs_a_machine():
+    with pytest.raises(SimtlabError, match="timed runs"):
+        sl.Gpu(sample=True)
+
+
+def test_half_the_confidence_interval_of_a_mean():
+    assert half_width([1.0, 2.0, 3.0]) == pytest.approx(4.303 / np.sqrt(3))
+    assert half_width([5.0, 5.0, 5.0, 5.0]) == 0
+
+
+def window(ipc, dram=0.1):
+    return Window(np.array([1000.0, 7.0]), int(1000 * ipc), dram)
+
+
+def test_rates_are_stable_where_their_interval_is_narrow():
+    assert stable_windows([window(2), window(2)], 3, 0.05) == []
+    assert len(stable_windows([window(2), window(2.01), window(1.99)], 3, 0.05)) == 3
+    assert stable_windows([window(2), window(2.2), window(2.4)], 3, 0.05) == []
+    assert stable_windows([window(2, 0.1), window(2, 0.2), window(2, 0.3)], 3, 0.05) == []
+
+
+def test_earlier_windows_that_differ_are_left_out():
+    last = [window(2), window(2.01), window(1.99)]
+    assert stable_windows([window(9), *last], 3, 0.05) == last
+
+
+def test_a_gap_is_estimated_from_the_windows_on_both_sides_of_it():
+    executed = no_counts(2)
+    executed["executed"] = 3000, 1000
+    gap = Gap(10, executed, [window(2)], [window(4)])
+    assert gap.estimate()[0] == pytest.approx(4000 * (1 / 2 + 1 / 4) / 2)
+    assert uncertainty([window(2), window(2)], [gap])[0] == 0
+    assert uncertainty([window(2), window(2.1), window(1.9)], [gap])[0] > 0
+
+
+def test_a_whole_number_is_shared_out_in_whole_parts():
+    parts = shared_out(10, np.array([1.0, 1.0, 1.0]))
+    assert parts.sum() == 10
+    assert sorted(parts.tolist()) == [3, 3, 4]
+    assert shared_out(7, np.zeros(3)).sum() == 7
+    assert shared_out(0, np.ones(3)).tolist() == [0, 0, 0]
+
+
+def counts(executed, lanes, lines):
+    found = no_counts(len(executed))
+    found["executed"], found["lanes"], found["lines"] = executed, lanes, lines
+    return found
+
+
+def test_profiles_are_alike_by_shares_lanes_and_lines_whatever_their_length():
+    one = counts([100, 100], [3200, 3200], [0, 100])
+    assert are_alike(one, counts([1000, 1000], [32000, 32000], [0, 1000]), 0.1)
+    assert not are_alike(one, counts([150, 50], [4800, 1600], [0, 100]), 0.1)
+    assert not are_alike(one, counts([100, 100], [3200, 1600], [0, 100]), 0.1)
+    assert not are_alike(one, counts([100, 100], [3200, 3200], [0, 3200]), 0.1)
