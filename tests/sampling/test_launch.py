@@ -11,7 +11,7 @@ from simtlab.machine.core.kinds import Stall
 from simtlab.machine.core.stall import Work
 from tests.sampling.kernels import BLOCK, CUT, SOURCE, device, run
 
-MANY = 1500
+MANY = 1200
 
 
 @cache
@@ -60,7 +60,7 @@ def test_every_scheduler_cycle_has_one_cause():
 
 def test_counters_loads_energy_and_utilisation_are_those_of_the_whole_launch():
     (full, _), (sampled, _) = both("regular")
-    for name in ("l1_misses", "l2_accesses", "dram_reads", "register_reads", "lanes_fp32", "loads_finished"):
+    for name in ("l1_misses", "l2_accesses", "dram_reads", "register_reads", "lanes_memory", "loads_finished"):
         if full.counters[name] > 1000:
             assert sampled.counters[name] == pytest.approx(full.counters[name], rel=0.05), name
     assert sum(sampled.energy.values()) == pytest.approx(sum(full.energy.values()), rel=0.05)
@@ -83,7 +83,7 @@ def test_an_unstable_launch_is_simulated_in_full():
 def test_a_launch_of_few_waves_is_simulated_in_full():
     (full, _), (sampled, _) = both("regular", 100)
     assert sampled.timing.sampled.share == 1
-    assert "fewer than 6 waves" in sampled.timing.sampled.reason
+    assert "fewer than 10 waves" in sampled.timing.sampled.reason
     assert sampled.cycles == full.cycles
 
 
@@ -105,9 +105,9 @@ def test_two_sampled_runs_are_the_same():
 def test_machine_code_is_sampled_too():
     def launch(sample):
         gpu = sl.Gpu("h200", set={"core.cores": 4, "dram.channels": 2, "l2.slices": 2}, sample=sample, threads=1)
-        return run(gpu, "regular", MANY)
+        return run(gpu, "regular", 3 * MANY)
 
-    (full, before), (sampled, after) = launch(None), launch(True)
+    (full, before), (sampled, after) = launch(None), launch(0.1)
     assert before.tobytes() == after.tobytes()
     assert sampled.instructions == full.instructions
     assert sampled.timing.sampled.share < 0.7
