@@ -40,7 +40,7 @@ def extended(run: TimedRun, added: np.ndarray, executed: np.ndarray, config: Mac
         thread_instructions=run.thread_instructions + lanes, stalls=causes, counters=named,
         counts_by_instruction=run.counts_by_instruction + whole_table(layout, table, executed, by_scheduler.sum(axis=(0, 1))),
         energy=energy(config, named, total, policies), utilisation=utilisation(config, named, total),
-        stalls_by_scheduler=run.stalls_by_scheduler + by_scheduler, loads=longer(run.loads, loads),
+        stalls_by_scheduler=run.stalls_by_scheduler + by_scheduler, loads=longer(run.loads, loads, oftener(table, executed)),
         seconds=seconds(config, total), sampled=mark,
     )  # fmt: skip
 
@@ -62,9 +62,7 @@ def whole_table(layout: Layout, table: np.ndarray, executed: np.ndarray, causes:
     """Counts by instruction. Each execution of an instruction waited as long as those that were timed; what no instruction is the
     cause of (EMPTY, say) is no part of it."""
     found = np.zeros(table.shape, np.int64)
-    timed = table[:, ISSUED]
-    often = np.divide(executed["executed"], timed, out=np.ones(len(timed)), where=timed > 0)
-    scaled = table * often[:, None]
+    scaled = table * oftener(table, executed)[:, None]
     for cause in range(N_STALLS):
         if cause != int(Stall.ISSUED) and scaled[:, cause].sum() > 0:
             found[:, cause] = shared_out(min(round(table[:, cause].sum()), int(causes[cause])), scaled[:, cause])
@@ -74,7 +72,15 @@ def whole_table(layout: Layout, table: np.ndarray, executed: np.ndarray, causes:
     return found
 
 
-def longer(loads: Loads, added: np.ndarray) -> Loads:
+def oftener(table: np.ndarray, executed: np.ndarray) -> np.ndarray:
+    """Of each instruction, how much more often it was executed than estimated."""
+    estimated = table[:, ISSUED]
+    return np.divide(executed["executed"], estimated, out=np.ones(len(estimated)), where=estimated > 0)
+
+
+def longer(loads: Loads, added: np.ndarray, often: np.ndarray) -> Loads:
+    """Loads with estimates added, each as often as its instruction was executed."""
     counted = loads.counted.copy()
-    counted.view(np.int64)[:] += np.rint(added).astype(np.int64).reshape(counted.view(np.int64).shape)
+    rows = added.reshape(len(counted), -1) * often[loads.pcs][:, None]
+    counted.view(np.int64)[:] += np.rint(rows).astype(np.int64).reshape(counted.view(np.int64).shape)
     return Loads(loads.places, counted)
