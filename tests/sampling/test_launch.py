@@ -65,7 +65,7 @@ def test_counters_loads_energy_and_utilisation_are_those_of_the_whole_launch():
             assert sampled.counters[name] == pytest.approx(full.counters[name], rel=0.05), name
     assert sum(sampled.energy.values()) == pytest.approx(sum(full.energy.values()), rel=0.05)
     assert sampled.utilisation["ldst"] == pytest.approx(full.utilisation["ldst"], rel=0.06)
-    assert sampled.loads["executed"].sum() == pytest.approx(full.loads["executed"].sum(), rel=0.02)
+    assert sampled.loads["executed"].sum() == pytest.approx(full.loads["executed"].sum(), rel=0.001)
     assert sampled.timing.work_by_instruction["accesses"].sum() == pytest.approx(
         full.timing.work_by_instruction["accesses"].sum(), rel=0.02
     )

@@ -13,6 +13,7 @@ import numpy as np
 
 from simtlab.machine.config import MachineConfig
 from simtlab.machine.core.kinds import Stall
+from simtlab.machine.core.loads import load_t
 from simtlab.machine.core.stall import Work
 from simtlab.machine.core.state import N_STALLS
 from simtlab.machine.energy import energy, seconds
@@ -21,6 +22,8 @@ from simtlab.machine.machine import TimedRun
 from simtlab.machine.sampled import Sampled
 from simtlab.machine.utilisation import utilisation
 from simtlab.sampling.accounts import ISSUED, Layout, layout_of, shared_out
+
+LOAD_FIELDS = load_t.names or ()
 
 
 def extended(run: TimedRun, added: np.ndarray, executed: np.ndarray, config: MachineConfig, mark: Sampled) -> TimedRun:
@@ -40,7 +43,7 @@ def extended(run: TimedRun, added: np.ndarray, executed: np.ndarray, config: Mac
         thread_instructions=run.thread_instructions + lanes, stalls=causes, counters=named,
         counts_by_instruction=run.counts_by_instruction + whole_table(layout, table, executed, by_scheduler.sum(axis=(0, 1))),
         energy=energy(config, named, total, policies), utilisation=utilisation(config, named, total),
-        stalls_by_scheduler=run.stalls_by_scheduler + by_scheduler, loads=longer(run.loads, loads, oftener(table, executed)),
+        stalls_by_scheduler=run.stalls_by_scheduler + by_scheduler, loads=longer(run, table, loads, executed),
         seconds=seconds(config, total), sampled=mark,
     )  # fmt: skip
 
@@ -78,9 +81,14 @@ def oftener(table: np.ndarray, executed: np.ndarray) -> np.ndarray:
     return np.divide(executed["executed"], estimated, out=np.ones(len(estimated)), where=estimated > 0)
 
 
-def longer(loads: Loads, added: np.ndarray, often: np.ndarray) -> Loads:
-    """Loads with estimates added, each as often as its instruction was executed."""
-    counted = loads.counted.copy()
-    rows = added.reshape(len(counted), -1) * often[loads.pcs][:, None]
-    counted.view(np.int64)[:] += np.rint(rows).astype(np.int64).reshape(counted.view(np.int64).shape)
-    return Loads(loads.places, counted)
+def longer(run: TimedRun, table: np.ndarray, added: np.ndarray, executed: np.ndarray) -> Loads:
+    """Loads with estimates added, of as many executions as there were. Those in which no lane takes part are no loads: what share
+    of all, the part that was timed says."""
+    pcs, counted = run.loads.pcs, run.loads.counted.copy()
+    rows = added.reshape(len(counted), -1)
+    estimates = rows[:, LOAD_FIELDS.index("executed")]
+    timed, issued = run.loads["executed"], run.counts_by_instruction[pcs, ISSUED]
+    done = np.where(issued > 0, timed / np.maximum(issued, 1), estimates / np.maximum(table[pcs, ISSUED], 1))
+    often = np.divide(executed["executed"][pcs] * done, estimates, out=np.ones(len(pcs)), where=estimates > 0)
+    counted.view(np.int64)[:] += np.rint(rows * often[:, None]).astype(np.int64).reshape(counted.view(np.int64).shape)
+    return Loads(run.loads.places, counted)
