@@ -16,6 +16,8 @@ from simtlab.sampling.statistics import half_width, half_widths
 
 LEAST_CYCLES = 2000  # of a window
 LOOKS = 16  # in a window, about
+SHARE = 3  # one in so many windows, at least, must agree
+VARIATION = 1.5
 FIRST_LOOK = 256  # cycles between looks while nobody knows how long a wave takes, and at least
 
 
@@ -62,13 +64,14 @@ def pooled(windows: Sequence[Window]) -> np.ndarray:
 
 
 def stable_windows(windows: Sequence[Window], fewest: int, error: float) -> list[Window]:
-    """The last windows that agree, as many as do; none if the rate is not stable. They agree if there are `fewest` or more, and
-    the 95% confidence interval of the mean of their IPC reaches no further than `error` times the mean to either side, that of
-    their use of the DRAM bus no further than `error` of its peak."""
-    for count in range(len(windows), fewest - 1, -1):
+    """The last windows that agree, as many as do; none if the rate is not stable. They agree if there are `fewest` or more, and a
+    third of all or more; the 95% confidence interval of the mean of their IPC reaches no further than `error` times the mean to
+    either side, that of their use of the DRAM bus no further than `error` of its peak; and their IPC does not vary more from one
+    to another than `VARIATION` times `error`: a machine that does may be on its way to another state."""
+    for count in range(len(windows), max(fewest, -(-len(windows) // SHARE)) - 1, -1):
         last = windows[-count:]
-        rates = [window.ipc for window in last]
-        steady = half_width(rates) <= error * float(np.mean(rates))
+        rates = np.array([window.ipc for window in last])
+        steady = half_width(rates) <= error * rates.mean() and rates.std(ddof=1) <= VARIATION * error * rates.mean()
         if steady and half_width([window.dram_share for window in last]) <= error:
             return list(last)
     return []
