@@ -88,8 +88,8 @@ def test_a_launch_of_few_waves_is_simulated_in_full():
 
 
 def test_where_the_grid_changes_the_machine_looks_again():
-    """The second half does something else: one gap may not reach into it."""
-    (full, before), (sampled, after) = both("two_halves", MANY, MANY // 2)
+    """The last quarter does something else: one gap may not reach into it."""
+    (full, before), (sampled, after) = both("two_halves", 2 * MANY, 3 * MANY // 2)
     mark = sampled.timing.sampled
     assert mark.gaps > 1
     assert mark.share < 0.9

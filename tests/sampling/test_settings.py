@@ -65,6 +65,12 @@ def test_earlier_windows_that_differ_are_left_out():
     assert stable_windows([window(9), *last], 3, 0.05) == last
 
 
+def test_six_windows_at_another_rate_are_a_new_state():
+    restless, calm = [window(2), window(2.5)] * 20, [window(4), window(4.01), window(3.99)] * 2
+    assert stable_windows([*restless, *calm[:5]], 3, 0.05) == []
+    assert stable_windows([*restless, *calm], 3, 0.05) == calm
+
+
 def test_a_gap_is_estimated_from_the_windows_on_both_sides_of_it():
     executed = no_counts(2)
     executed["executed"] = 3000, 1000
