@@ -26,6 +26,11 @@ extern "C" __global__ void two_halves(const float *x, float *y, int half) {
     else for (int k = 0; k < 40; k++) sum += x[(i * 5 + k * 1031) & 32767];
     y[i] = sum + x[i & 32767];
 }
+extern "C" __global__ void filling(const float *, float *y) {
+    float sum = threadIdx.x;
+    for (int k = 0; k < 60; k++) sum = sum * 0.5f + 1.0f;
+    y[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
 extern "C" __global__ void counting(int *count, int *last) {
     if (threadIdx.x == 0) last[blockIdx.x] = atomicAdd(count, 1);
 }

@@ -99,6 +99,14 @@ def test_where_the_grid_changes_the_machine_looks_again():
     assert sampled.cycles == pytest.approx(full.cycles, rel=0.05)
 
 
+def test_a_kernel_without_global_loads_is_sampled_too():
+    (full, before), (sampled, after) = both("filling")
+    assert sampled.timing.sampled.share < 0.6
+    assert before.tobytes() == after.tobytes()
+    assert len(sampled.loads.pcs) == 0
+    assert sampled.cycles == pytest.approx(full.cycles, rel=0.05)
+
+
 def test_two_sampled_runs_are_the_same():
     first, second = (run(device(), "regular", MANY)[0] for _ in range(2))
     assert (first.cycles, first.counters, first.stalls) == (second.cycles, second.counters, second.stalls)

@@ -85,7 +85,7 @@ def longer(run: TimedRun, table: np.ndarray, added: np.ndarray, executed: np.nda
     """Loads with estimates added, of as many executions as there were. Those in which no lane takes part are no loads: what share
     of all, the part that was timed says."""
     pcs, counted = run.loads.pcs, run.loads.counted.copy()
-    rows = added.reshape(len(counted), -1)
+    rows = added.reshape(len(counted), load_t.itemsize // 8)
     estimates = rows[:, LOAD_FIELDS.index("executed")]
     timed, issued = run.loads["executed"], run.counts_by_instruction[pcs, ISSUED]
     done = np.where(issued > 0, timed / np.maximum(issued, 1), estimates / np.maximum(table[pcs, ISSUED], 1))
