@@ -16,9 +16,10 @@ def blocks(page: str) -> list[tuple[str, str]]:
     return re.findall(r"```python\n(.*?)```\n(?:```\n(.*?)```)?", text, re.DOTALL)
 
 
-@pytest.mark.parametrize(
-    ("page", "number"), [("README.md", 0), *(("docs/host-api.md", number) for number in range(len(blocks("docs/host-api.md"))))]
-)
+ON_HOST_API = [("docs/host-api.md", number) for number in range(len(blocks("docs/host-api.md")))]
+
+
+@pytest.mark.parametrize(("page", "number"), [("README.md", 0), ("docs/sampling.md", 0), *ON_HOST_API])
 def test_a_block_prints_what_the_page_says(page, number):
     code, expected = blocks(page)[number]
     out = io.StringIO()

@@ -15,16 +15,21 @@ extern "C" __global__ void regular(const float *x, float *y) {
 extern "C" __global__ void irregular(const float *x, float *y) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     float sum = 0;
-    int turns = (blockIdx.x * 2654435761u >> 24) * (blockIdx.x & 1 ? 1 : 12);
-    for (int k = 0; k < turns; k++) sum += x[(i * 97 + k * 8191) & 32767];
+    int turns = (blockIdx.x * 2654435761u >> 28) * (blockIdx.x & 1 ? 1 : 6);
+    for (int k = 0; k < turns; k++) sum += x[(i * 9 + k * 8191) & 32767];
     y[i] = sum;
 }
 extern "C" __global__ void two_halves(const float *x, float *y, int half) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     float sum = 0;
     if (blockIdx.x < half) for (int k = 0; k < 40; k++) sum = sum * 0.5f + 1.0f;
-    else for (int k = 0; k < 40; k++) sum += x[(i * 193 + k * 1031) & 32767];
+    else for (int k = 0; k < 40; k++) sum += x[(i * 5 + k * 1031) & 32767];
     y[i] = sum + x[i & 32767];
+}
+extern "C" __global__ void filling(const float *, float *y) {
+    float sum = threadIdx.x;
+    for (int k = 0; k < 60; k++) sum = sum * 0.5f + 1.0f;
+    y[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }
 extern "C" __global__ void counting(int *count, int *last) {
     if (threadIdx.x == 0) last[blockIdx.x] = atomicAdd(count, 1);

@@ -11,7 +11,7 @@ from simtlab.machine.core.kinds import Stall
 from simtlab.machine.core.stall import Work
 from tests.sampling.kernels import BLOCK, CUT, SOURCE, device, run
 
-MANY = 1500
+MANY = 1200
 
 
 @cache
@@ -60,12 +60,12 @@ def test_every_scheduler_cycle_has_one_cause():
 
 def test_counters_loads_energy_and_utilisation_are_those_of_the_whole_launch():
     (full, _), (sampled, _) = both("regular")
-    for name in ("l1_misses", "l2_accesses", "dram_reads", "register_reads", "lanes_fp32", "loads_finished"):
+    for name in ("l1_misses", "l2_accesses", "dram_reads", "register_reads", "lanes_memory", "loads_finished"):
         if full.counters[name] > 1000:
             assert sampled.counters[name] == pytest.approx(full.counters[name], rel=0.05), name
     assert sum(sampled.energy.values()) == pytest.approx(sum(full.energy.values()), rel=0.05)
     assert sampled.utilisation["ldst"] == pytest.approx(full.utilisation["ldst"], rel=0.06)
-    assert sampled.loads["executed"].sum() == pytest.approx(full.loads["executed"].sum(), rel=0.01)
+    assert sampled.loads["executed"].sum() == pytest.approx(full.loads["executed"].sum(), rel=0.001)
     assert sampled.timing.work_by_instruction["accesses"].sum() == pytest.approx(
         full.timing.work_by_instruction["accesses"].sum(), rel=0.02
     )
@@ -83,18 +83,28 @@ def test_an_unstable_launch_is_simulated_in_full():
 def test_a_launch_of_few_waves_is_simulated_in_full():
     (full, _), (sampled, _) = both("regular", 100)
     assert sampled.timing.sampled.share == 1
-    assert "fewer than 6 waves" in sampled.timing.sampled.reason
+    assert "fewer than 10 waves" in sampled.timing.sampled.reason
     assert sampled.cycles == full.cycles
 
 
 def test_where_the_grid_changes_the_machine_looks_again():
-    """The second half does something else: one gap may not reach into it."""
-    (full, before), (sampled, after) = both("two_halves", MANY, MANY // 2)
-    mark = sampled.timing.sampled
-    assert mark.gaps > 1
-    assert mark.share < 0.9
+    """The last quarter does something else: a gap does not reach far into it, and windows follow it."""
+    ctas, change = 2 * MANY, 3 * MANY // 2
+    gpu = device()
+    (full, before), (sampled, after) = run(device(None), "two_halves", ctas, change), run(gpu, "two_halves", ctas, change)
+    (gap,) = gpu.machine._sampler.gaps
+    assert ctas // 4 < gap.ctas < change
+    assert len(gap.after) >= 3
     assert before.tobytes() == after.tobytes()
-    assert sampled.cycles == pytest.approx(full.cycles, rel=0.1)
+    assert sampled.cycles == pytest.approx(full.cycles, rel=0.05)
+
+
+def test_a_kernel_without_global_loads_is_sampled_too():
+    (full, before), (sampled, after) = both("filling")
+    assert sampled.timing.sampled.share < 0.6
+    assert before.tobytes() == after.tobytes()
+    assert len(sampled.loads.pcs) == 0
+    assert sampled.cycles == pytest.approx(full.cycles, rel=0.05)
 
 
 def test_two_sampled_runs_are_the_same():
@@ -105,9 +115,9 @@ def test_two_sampled_runs_are_the_same():
 def test_machine_code_is_sampled_too():
     def launch(sample):
         gpu = sl.Gpu("h200", set={"core.cores": 4, "dram.channels": 2, "l2.slices": 2}, sample=sample, threads=1)
-        return run(gpu, "regular", MANY)
+        return run(gpu, "regular", 3 * MANY)
 
-    (full, before), (sampled, after) = launch(None), launch(True)
+    (full, before), (sampled, after) = launch(None), launch(0.1)
     assert before.tobytes() == after.tobytes()
     assert sampled.instructions == full.instructions
     assert sampled.timing.sampled.share < 0.7

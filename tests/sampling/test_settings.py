@@ -52,9 +52,23 @@ def test_rates_are_stable_where_their_interval_is_narrow():
     assert stable_windows([window(2, 0.1), window(2, 0.2), window(2, 0.3)], 3, 0.05) == []
 
 
+def test_rates_that_vary_from_window_to_window_are_not_stable_however_many_there_are():
+    assert stable_windows([window(2), window(2.5)] * 20, 3, 0.05) == []
+
+
+def test_a_few_windows_of_many_that_happen_to_agree_are_not_enough():
+    assert stable_windows([window(2), window(3)] * 5 + [window(2)] * 3, 3, 0.05) == []
+
+
 def test_earlier_windows_that_differ_are_left_out():
     last = [window(2), window(2.01), window(1.99)]
     assert stable_windows([window(9), *last], 3, 0.05) == last
+
+
+def test_six_windows_at_another_rate_are_a_new_state():
+    restless, calm = [window(2), window(2.5)] * 20, [window(4), window(4.01), window(3.99)] * 2
+    assert stable_windows([*restless, *calm[:5]], 3, 0.05) == []
+    assert stable_windows([*restless, *calm], 3, 0.05) == calm
 
 
 def test_a_gap_is_estimated_from_the_windows_on_both_sides_of_it():

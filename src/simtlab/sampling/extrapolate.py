@@ -13,6 +13,7 @@ import numpy as np
 
 from simtlab.machine.config import MachineConfig
 from simtlab.machine.core.kinds import Stall
+from simtlab.machine.core.loads import load_t
 from simtlab.machine.core.stall import Work
 from simtlab.machine.core.state import N_STALLS
 from simtlab.machine.energy import energy, seconds
@@ -21,6 +22,8 @@ from simtlab.machine.machine import TimedRun
 from simtlab.machine.sampled import Sampled
 from simtlab.machine.utilisation import utilisation
 from simtlab.sampling.accounts import ISSUED, Layout, layout_of, shared_out
+
+LOAD_FIELDS = load_t.names or ()
 
 
 def extended(run: TimedRun, added: np.ndarray, executed: np.ndarray, config: MachineConfig, mark: Sampled) -> TimedRun:
@@ -40,7 +43,7 @@ def extended(run: TimedRun, added: np.ndarray, executed: np.ndarray, config: Mac
         thread_instructions=run.thread_instructions + lanes, stalls=causes, counters=named,
         counts_by_instruction=run.counts_by_instruction + whole_table(layout, table, executed, by_scheduler.sum(axis=(0, 1))),
         energy=energy(config, named, total, policies), utilisation=utilisation(config, named, total),
-        stalls_by_scheduler=run.stalls_by_scheduler + by_scheduler, loads=longer(run.loads, loads),
+        stalls_by_scheduler=run.stalls_by_scheduler + by_scheduler, loads=longer(run, table, loads, executed),
         seconds=seconds(config, total), sampled=mark,
     )  # fmt: skip
 
@@ -62,9 +65,7 @@ def whole_table(layout: Layout, table: np.ndarray, executed: np.ndarray, causes:
     """Counts by instruction. Each execution of an instruction waited as long as those that were timed; what no instruction is the
     cause of (EMPTY, say) is no part of it."""
     found = np.zeros(table.shape, np.int64)
-    timed = table[:, ISSUED]
-    often = np.divide(executed["executed"], timed, out=np.ones(len(timed)), where=timed > 0)
-    scaled = table * often[:, None]
+    scaled = table * oftener(table, executed)[:, None]
     for cause in range(N_STALLS):
         if cause != int(Stall.ISSUED) and scaled[:, cause].sum() > 0:
             found[:, cause] = shared_out(min(round(table[:, cause].sum()), int(causes[cause])), scaled[:, cause])
@@ -74,7 +75,20 @@ def whole_table(layout: Layout, table: np.ndarray, executed: np.ndarray, causes:
     return found
 
 
-def longer(loads: Loads, added: np.ndarray) -> Loads:
-    counted = loads.counted.copy()
-    counted.view(np.int64)[:] += np.rint(added).astype(np.int64).reshape(counted.view(np.int64).shape)
-    return Loads(loads.places, counted)
+def oftener(table: np.ndarray, executed: np.ndarray) -> np.ndarray:
+    """Of each instruction, how much more often it was executed than estimated."""
+    estimated = table[:, ISSUED]
+    return np.divide(executed["executed"], estimated, out=np.ones(len(estimated)), where=estimated > 0)
+
+
+def longer(run: TimedRun, table: np.ndarray, added: np.ndarray, executed: np.ndarray) -> Loads:
+    """Loads with estimates added, of as many executions as there were. Those in which no lane takes part are no loads: what share
+    of all, the part that was timed says."""
+    pcs, counted = run.loads.pcs, run.loads.counted.copy()
+    rows = added.reshape(len(counted), load_t.itemsize // 8)
+    estimates = rows[:, LOAD_FIELDS.index("executed")]
+    timed, issued = run.loads["executed"], run.counts_by_instruction[pcs, ISSUED]
+    done = np.where(issued > 0, timed / np.maximum(issued, 1), estimates / np.maximum(table[pcs, ISSUED], 1))
+    often = np.divide(executed["executed"][pcs] * done, estimates, out=np.ones(len(pcs)), where=estimates > 0)
+    counted.view(np.int64)[:] += np.rint(rows * often[:, None]).astype(np.int64).reshape(counted.view(np.int64).shape)
+    return Loads(run.loads.places, counted)

@@ -23,7 +23,7 @@ from simtlab.sampling.refusals import why_launches_in_full, why_program_in_full
 from simtlab.sampling.sampler import Reading, Sampler
 from simtlab.sampling.settings import Sampling
 
-FEWEST_WAVES = 6  # of a launch: warm-up, three windows and the end leave nothing to gain of fewer
+FEWEST_WAVES = 10  # of a launch: of fewer there is little to gain, and an end that is different weighs more
 
 
 class SampledMachine(Machine):

@@ -16,6 +16,8 @@ from simtlab.sampling.statistics import half_width, half_widths
 
 LEAST_CYCLES = 2000  # of a window
 LOOKS = 16  # in a window, about
+VARIATION = 1.5  # times the error, that a rate may vary from window to window
+STEP = 4  # times the error, by which another rate is clearly another
 FIRST_LOOK = 256  # cycles between looks while nobody knows how long a wave takes, and at least
 
 
@@ -62,16 +64,25 @@ def pooled(windows: Sequence[Window]) -> np.ndarray:
 
 
 def stable_windows(windows: Sequence[Window], fewest: int, error: float) -> list[Window]:
-    """The last windows that agree, as many as do; none if the rate is not stable. They agree if there are `fewest` or more, and
-    the 95% confidence interval of the mean of their IPC reaches no further than `error` times the mean to either side, that of
-    their use of the DRAM bus no further than `error` of its peak."""
-    for count in range(len(windows), fewest - 1, -1):
-        last = windows[-count:]
-        rates = [window.ipc for window in last]
-        steady = half_width(rates) <= error * float(np.mean(rates))
-        if steady and half_width([window.dram_share for window in last]) <= error:
-            return list(last)
+    """The last windows that agree, as many as do; none if the rate is not stable. There must be `fewest` or more of them, and two
+    thirds of all or more; or twice `fewest` at a rate that is clearly another than before: the machine is in another state."""
+    for count in range(len(windows), max(fewest, -(-2 * len(windows) // 3)) - 1, -1):
+        if agree(windows[-count:], error):
+            return list(windows[-count:])
+    earlier, last = windows[: -2 * fewest], list(windows[-2 * fewest :])
+    if len(earlier) >= fewest and agree(last, error):
+        before, now = (float(np.mean([window.ipc for window in some])) for some in (earlier, last))
+        return last if abs(now - before) > STEP * error * now else []
     return []
+
+
+def agree(windows: Sequence[Window], error: float) -> bool:
+    """Whether the 95% confidence interval of the mean of their IPC reaches no further than `error` times the mean to either side,
+    that of their use of the DRAM bus no further than `error` of its peak, and their IPC varies from one to another by no more than
+    `VARIATION` times `error`: a machine that does may be on its way to another state."""
+    rates = np.array([window.ipc for window in windows])
+    steady = half_width(rates) <= error * rates.mean() and rates.std(ddof=1) <= VARIATION * error * rates.mean()
+    return bool(steady) and half_width([window.dram_share for window in windows]) <= error
 
 
 def uncertainty(windows: Sequence[Window], gaps: Sequence[Gap]) -> np.ndarray:
