@@ -289,6 +289,12 @@ def test_an_unknown_key_is_named_with_the_nearest_known(changes, words):
             "register_file.collectors_generic = 3",
             "it must be a multiple of core.sub_cores (2)",
         ),
+        ({"l1i.l0_bytes": 640}, "l1i.l0_bytes = 640", "it must be a multiple of l1i.line_bytes * l1i.l0_ways (128 * 4 = 512)"),
+        (
+            {"l1i.l0_bytes": 65536},
+            "l1i.l0_bytes = 65536",
+            "it makes 512 lines of l1i.line_bytes (128), and there may be 256",
+        ),
         ({"l1d.ways": 3}, "l1d.bytes = 16384", "it must be a multiple of l1d.line_bytes * l1d.ways (128 * 3 = 384)"),
         (
             {"l2.bytes": 49152},

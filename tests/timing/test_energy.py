@@ -228,17 +228,21 @@ def mixed() -> list[sl.Run]:
 
 @pytest.fixture(scope="module")
 def everything(device):
-    """What kernels that together do everything counted."""
+    """What kernels that together do everything counted, one of them where there are L0 instruction caches."""
     total = {counter.name: 0 for counter in COUNTERS}
-    for found in [*mixed(), *(run(device, text) for text in ONE_OF.values())]:
+    of_l0 = run(gpu({"l1i.l0_bytes": 512}), next(iter(ONE_OF.values())))
+    for found in [of_l0, *mixed(), *(run(device, text) for text in ONE_OF.values())]:
         total = {name: total[name] + found.counters[name] for name in total}
     return total
+
+
+WITH_L0 = {"l1i.l0_bytes": 512, "energy.l0i_word_pj": 0.5}
 
 
 @pytest.mark.parametrize("key", [f.name for f in fields(Energy)])
 def test_every_key_counts(everything, key):
     """Twice the figure of one event costs more by what that event costs alone."""
-    config = load("caps-gtx480")
+    config = load("caps-gtx480").replace(WITH_L0)
     doubled = config.replace({f"energy.{key}": 2 * getattr(config.energy, key)})
     before, after = (energy(machine, everything, 1000) for machine in (config, doubled))
     more = sum(after.values()) - sum(before.values())

@@ -22,6 +22,8 @@ SUB_CORES = {"issue.schedulers": 2, "units.sp_units": 2, "units.sfu_units": 2, "
 SECTORED = {"l1d.sector_bytes": 32, "l2.sector_bytes": 32}
 CLOSE = {"l2.latency_cycles": 0, "dram.latency_cycles": 0}
 SHARED_L1 = {"shared_memory.shares_l1": True, "l1d.bytes": 16384, "shared_memory.splits": ((16384, 49152), (49152, 16384))}
+SHARING = {"core.cores": 4, "network.coalescing_cores": 2}
+L0 = {"l1i.l0_bytes": 256, "l1i.l0_ways": 1, "l1i.l0_miss_cycles": 8}
 MESH = {"network.kind": "mesh", "network.mesh_width": 4, "network.mesh_height": 3}
 CODE = {"core.isa": "sm_90", "issue.dependences": "control-bits", "register_file.reading": "ports"}
 
@@ -101,6 +103,9 @@ OTHER = {
     "units.heavy_units": to(2, {"issue.schedulers": 2}), "units.uniform_units": to(1, {"core.isa": "sm_90"}),
     "l1d.load_cycles": to(8), "l1d.store_line_cycles": to(8), "l1d.queue_entries": to(1),
     "l1i.line_cycles": to(16), "l1i.launch_lines": to(4),
+    "l1i.l0_bytes": to(256, {"l1i.l0_ways": 1}), "l1i.l0_ways": to(2, L0), "l1i.l0_miss_cycles": to(30, L0),
+    "l1i.l0_line_cycles": to(40, L0 | {"l1i.l0_prefetch_lines": 1}), "l1i.l0_prefetch_lines": to(1, L0),
+    "network.code_coalescing_cores": to(2), "network.coalescing_groups": to("interleaved", SHARING),
     "l1c.address_cycles": to(4, CODE), "l1c.second_bytes": to(4096, CODE),
     "l1c.second_hit_latency_cycles": to(50, CODE | {"l1c.second_bytes": 4096}),
     "network.coalescing_cores": to(2), "l2.fetch_bytes": to(64, SECTORED), "l2.write_line_cycles": to(8),

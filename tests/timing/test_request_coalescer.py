@@ -13,7 +13,8 @@ READ = "ld.global.u32 %r4, [%d4];\nst.global.u32 [%d5], %r4;\n"
 
 
 def machine(cores_of_a_group: int, **more) -> sl.Gpu:
-    changes = {"core.cores": CORES, "core.isa": "ptx", "l1i.ideal": True, "network.coalescing_cores": cores_of_a_group}
+    changes = {"core.cores": CORES, "core.isa": "ptx", "l1i.ideal": True, "network.coalescing_cores": cores_of_a_group,
+               "network.code_coalescing_cores": 0, "network.coalescing_groups": "neighbours"}  # fmt: skip
     return sl.Gpu("h200", set=changes | more, memory_bytes=1 << 24)
 
 
@@ -71,3 +72,19 @@ def test_instructions_are_coalesced_too():
     assert alone["l1i_misses"] == shared["l1i_misses"] > 0
     assert reads(alone) - SECTORS * CORES == alone["l1i_misses"]
     assert reads(shared) - SECTORS == shared["l1i_misses"] // CORES
+
+
+@pytest.mark.parametrize(("sharing_code", "times"), [(0, 2), (1, 4), (2, 2), (4, 1)])
+def test_groups_that_share_code_may_be_others_than_those_that_share_data(sharing_code, times):
+    """0: the same, here two of two cores."""
+    changes = {"l1i.ideal": False, "l1i.launch_lines": 0, "network.code_coalescing_cores": sharing_code}
+    found, written = ran(machine(2, **changes), READ)
+    assert reads(found) - SECTORS * 2 == found["l1i_misses"] // CORES * times
+    assert (written == np.arange(7, 39)).all()
+
+
+@pytest.mark.parametrize(("groups", "requests"), [("neighbours", 1), ("interleaved", 2)])
+def test_two_ctas_side_by_side_share_reads_if_their_cores_are_of_one_group(groups, requests):
+    """Groups of two: cores 0 and 1, or 0 and 2."""
+    found, _ = ran(machine(2, **{"network.coalescing_groups": groups}), READ, ctas=2)
+    assert reads(found) == SECTORS * requests

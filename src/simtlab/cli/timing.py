@@ -26,6 +26,7 @@ CACHES = [
     ("L1 data", "l1_hits", "l1_hits_reserved", "l1_misses"),
     ("L1 constant", "l1c_hits", None, "l1c_misses"),
     ("L1 texture", "l1t_hits", None, "l1t_misses"),
+    ("L0 instruction", "l0i_hits", None, "l0i_misses"),
     ("L1 instruction", "l1i_hits", None, "l1i_misses"),
     ("L2", "l2_hits", "l2_hits_reserved", "l2_misses"),
 ]

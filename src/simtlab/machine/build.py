@@ -142,8 +142,8 @@ def _configure_gpu(gpu: Any, config: MachineConfig) -> None:
     gpu.sector_bytes = config.l1d.sector_bytes
     gpu.constant_line_bytes = config.l1c.line_bytes
     gpu.shared_banks, gpu.bank_bytes = config.shared_memory.banks, config.shared_memory.bank_bytes
-    gpu.coalescer.cores, gpu.coalescer.address[:] = config.network.coalescing_cores, -1
-    gpu.coalescer.data, gpu.packet_sectors = config.network.coalesces_data, config.network.packet_sectors
+    _configure_coalescer(gpu.coalescer, config)
+    gpu.packet_sectors = config.network.packet_sectors
     gpu.packet_shift = config.l1d.line_bytes.bit_length() - 1
     gpu.l2_parts, gpu.crossing_cycles = config.l2.parts, config.l2.crossing_cycles
     gpu.l2_sectors, gpu.combining_cycles = config.l2.sectors_per_cycle, config.l1d.store_combining_cycles
@@ -166,6 +166,16 @@ def _configure_gpu(gpu: Any, config: MachineConfig) -> None:
         "hash_banks": config.address_map.hash_banks, "hash_slices": config.address_map.hash_slices,
     }  # fmt: skip
     address_map.configure(gpu.map, settings)
+
+
+def _configure_coalescer(coalescer: Any, config: MachineConfig) -> None:
+    network, cores = config.network, config.core.cores
+    coalescer.cores, coalescer.data, coalescer.address[:] = network.coalescing_cores, network.coalesces_data, -1
+    coalescer.code_cores = network.code_coalescing_cores or network.coalescing_cores
+    coalescer.interleaved = network.coalescing_groups == "interleaved"
+    coalescer.groups = -(-cores // coalescer.cores) if coalescer.cores else 0
+    coalescer.code_groups = -(-cores // coalescer.code_cores) if coalescer.code_cores else 0
+    coalescer.first_of_code = coalescer.groups if network.code_coalescing_cores else 0
 
 
 def _configure_core(core: Any, config: MachineConfig) -> None:
@@ -205,6 +215,7 @@ def _configure_core(core: Any, config: MachineConfig) -> None:
     for name in ("l1d", "l1i", "l1c", "l1t"):
         _configure_cache(core[name], getattr(config, name))
     _configure_second(core.l15, config)
+    _configure_l0(core.l0, config)
     core.l1d.enabled, core.l1d.on_fill = config.l1d.enabled, config.l1d.allocate == "on-fill"
     core.l1d.write_policy_global = WRITE_POLICIES[config.l1d.write_global]
     core.l1d.write_policy_local = WRITE_POLICIES[config.l1d.write_local]
@@ -276,6 +287,15 @@ def _configure_second(record: Any, config: MachineConfig) -> None:
         section = replace(config.l1c, bytes=config.l1c.second_bytes, line_bytes=128, ways=8)
         _configure_cache(record, section)
         record.hit_latency = config.l1c.second_hit_latency_cycles
+
+
+def _configure_l0(record: Any, config: MachineConfig) -> None:
+    """The L0 instruction caches, where there are any. A core of one loop has no buffers that they would fill."""
+    record.enabled = config.l1i.l0_bytes > 0 and config.core.detail > 1
+    record.latency, record.line_cycles = config.l1i.l0_miss_cycles, config.l1i.l0_line_cycles
+    record.prefetch_lines, record.line[:] = config.l1i.l0_prefetch_lines, -1
+    for sub_core in range(config.core.sub_cores if record.enabled else 0):
+        _configure_cache(record.cache[sub_core], config.l1i.l0)
 
 
 def _configure_slice(record: Any, config: MachineConfig) -> None:

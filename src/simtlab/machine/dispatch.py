@@ -87,7 +87,7 @@ def dispatch_kernel(gpu, cores, k):
             cores[c].cta_context[taken] = 4 * kernel.registers + kernel.shared_bytes
             forget(cores[c], taken)
         if cores[c].begun & bit_of(k) == 0:
-            bring_first_lines(cores[c], kernel, k)
+            bring_first_lines(cores[c], kernel, k, gpu.cycle)
             bring_parameters(cores[c], kernel)
         gpu.wake[c] = min(gpu.wake[c], gpu.cycle)
         cores[c].quiet = 0

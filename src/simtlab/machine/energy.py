@@ -46,6 +46,11 @@ def fetched(config: MachineConfig) -> float:
     return INSTRUCTION_WORDS * min(config.issue.decode_width, config.issue.instruction_buffer_entries)
 
 
+def a_line(config: MachineConfig) -> float:
+    """Words of a line of instructions."""
+    return config.l1i.line_bytes / WORD_BYTES
+
+
 def asked_of_l2(config: MachineConfig) -> float:
     """Words of one L2 access: what the L1 asks for, or a sector of the L2 if that is more."""
     return max(config.l1d.sector_bytes, config.l2.sector_bytes) / WORD_BYTES
@@ -53,8 +58,10 @@ def asked_of_l2(config: MachineConfig) -> float:
 
 EVENTS = [
     Event("front_end", "issue_pj", ("instructions", "replays")),
-    Event("front_end", "l1i_word_pj", ("l1i_hits",), fetched),
-    Event("front_end", "l1i_word_pj", ("l1i_misses",), lambda c: c.l1i.line_bytes / WORD_BYTES),
+    Event("front_end", "l0i_word_pj", ("l0i_hits",), fetched),
+    Event("front_end", "l0i_word_pj", ("l1i_hits",), lambda c: a_line(c) if c.l1i.l0_bytes else 0),
+    Event("front_end", "l1i_word_pj", ("l1i_hits",), lambda c: a_line(c) if c.l1i.l0_bytes else fetched(c)),
+    Event("front_end", "l1i_word_pj", ("l1i_misses",), a_line),
     Event("register_file", "register_word_pj", ("register_reads", "register_writes"), lambda c: WARP_LANES),
     Event("shared_memory", "shared_word_pj", ("shared_words",), lambda c: c.shared_memory.bank_bytes / WORD_BYTES),
     Event("l1_data", "l1_tag_pj", ("l1_lookups",)),

@@ -230,4 +230,5 @@ def _empty(cores: Any, config: MachineConfig, l1_bytes: int, shared_bytes: int) 
     cores["prefetches"]["count"], cores["replays"] = 0, 0
     cores["next_sample"], cores["samples"], cores["quiet"], cores["begun"] = FAR_FUTURE, 0, 0, 0
     cores["stream_first"], cores["stream_end"] = 0, 0
+    cores["l0"]["stream_first"], cores["l0"]["stream_end"] = 0, 0
     cores["cause"], cores["cause_place"], cores["activity"] = Stall.EMPTY, 0, Activity.IDLE

@@ -23,6 +23,7 @@ MAX_LATENCY = 960  # of a unit or a first-level memory; what a narrow SIMD adds 
 
 # Caches
 MAX_L1_LINES = 2048
+MAX_L0_LINES = 256  # of instructions, in a sub-core
 MAX_L2_LINES = 16384  # of a slice
 MAX_MSHRS = 512  # of a cache
 MAX_WAITERS = 6144  # for lines in flight to one cache

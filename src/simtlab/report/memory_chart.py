@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from simtlab.machine.counters import COUNTERS
@@ -54,7 +54,7 @@ def kinds(profile: LaunchProfile) -> list[Kind]:
         of("Shared memory", "passes", by_memory["shared"]),
         of("Constant loads", "words", by_memory["constant"]),
         of("Texture fetches", "lines", by_memory["texture"]),
-        Kind("Instruction fetch", profile.instructions, count["l1i_hits"] + count["l1i_misses"], "fetches"),
+        Kind("Instruction fetch", profile.instructions, fetches(count), "fetches"),
     ]
 
 
@@ -84,11 +84,16 @@ def per_trip(profile: LaunchProfile, name: str) -> str:
     return "–" if mean is None else f"{mean:.1f}"
 
 
+def fetches(count: Mapping[str, int]) -> int:
+    """Of instructions, from the first cache that there is: an L0 also prefetches lines of the L1, which are no fetches."""
+    return count["l0i_hits"] + count["l1i_misses"] if count["l0i_hits"] else count["l1i_hits"] + count["l1i_misses"]
+
+
 def cache_boxes(profile: LaunchProfile) -> list[Box]:
     count = profile.counters
     constant = share(count["l1c_hits"], count["l1c_hits"] + count["l1c_misses"])
     texture = share(count["l1t_hits"], count["l1t_hits"] + count["l1t_misses"])
-    fetch = share(count["l1i_hits"], count["l1i_hits"] + count["l1i_misses"])
+    fetch = share(fetches(count) - count["l1i_misses"], fetches(count))
     shared = [row for row in profile.rows if row.memory == "shared"]
     a_request = share(sum(row.passes for row in shared), sum(row.issued for row in shared))
     return [

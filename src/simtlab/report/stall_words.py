@@ -24,7 +24,7 @@ WORDS: dict[Stall, Words] = {
     ),
     Stall.NO_INSTRUCTION: Words(
         "No Instruction", "Every warp that could go on had an empty instruction buffer.",
-        "Instruction cache misses (l1i_misses), the start of a kernel, jumps over long distances, large unrolled loops.",
+        "Misses of the instruction caches (l0i_misses, l1i_misses), the start of a kernel, far jumps, large unrolled loops.",
     ),
     Stall.BRANCH_RESOLVING: Words(
         "Branch Resolving", "Warps waited until the target of a branch was known and could be fetched.",

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 from typing import Any
 
-from simtlab.machine.config.keys import amount, real
+from simtlab.machine.config.keys import REQUIRED, amount, real
 
 A_LANE, A_WORD = "pJ a lane", "pJ a word"
 
@@ -13,9 +13,9 @@ def lane(what: str) -> Any:
     return amount(A_LANE, what)
 
 
-def word(what: str) -> Any:
+def word(what: str, default: Any = REQUIRED) -> Any:
     """What 32 bits cost on their way in or out."""
-    return amount(A_WORD, what)
+    return amount(A_WORD, what, default)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +27,7 @@ class Energy:
     )
     # The front end and the registers
     issue_pj: float = amount("pJ", "decoding, buffering and scheduling a warp instruction; each replay costs it again")
+    l0i_word_pj: float = word("a word read from an L0 instruction cache, or filled into it", default=0.0)
     l1i_word_pj: float = word("a word read from the instruction cache, or filled into it")
     register_word_pj: float = word("a register of one lane, read or written; a bank moves all 32 lanes of a warp")
     # Arithmetic, for each active lane

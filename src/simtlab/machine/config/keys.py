@@ -131,9 +131,9 @@ def real(unit: str, meaning: str) -> Any:
     return _key(Real(), unit, meaning, REQUIRED)
 
 
-def amount(unit: str, meaning: str) -> Any:
+def amount(unit: str, meaning: str, default: Any = REQUIRED) -> Any:
     """A number that may be zero."""
-    return _key(Real(or_zero=True), unit, meaning, REQUIRED)
+    return _key(Real(or_zero=True), unit, meaning, default)
 
 
 def choice(meaning: str, *words: str, default: Any = REQUIRED) -> Any:

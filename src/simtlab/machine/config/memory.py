@@ -57,7 +57,17 @@ class InstructionCache(Cache):
     ideal: bool = flag("every fetch finds its instructions: there is no such cache", default=False)
     prefetch_lines: int = count("lines", "prefetched beyond the one that is fetched from", low=0, high=64, default=0)
     line_cycles: int = count("core cycles", "that a line which comes in keeps the next from coming", low=0, high=64, default=0)
-    launch_lines: int = count("lines", "of a kernel that are there when its first CTA starts in a core", low=0, high=64, default=0)
+    launch_lines: int = count("lines", "of a kernel that come with its first CTA in a core, one by one", low=0, high=64, default=0)
+    l0_bytes: int = count("bytes", "of an L0 instruction cache in each sub-core; 0: there are none", low=0, default=0)
+    l0_ways: int = count("ways", "lines of a set of the L0", high=1024, default=4)
+    l0_miss_cycles: int = count("core cycles", "from a miss of the L0 to a line that this cache has", high=MAX_LATENCY, default=1)
+    l0_line_cycles: int = count("core cycles", "that a line for an L0 keeps the next for it", low=0, high=64, default=0)
+    l0_prefetch_lines: int = count("lines", "that an L0 prefetches behind one that missed", low=0, high=64, default=0)
+
+    @property
+    def l0(self) -> Cache:
+        """The L0 of a sub-core."""
+        return Cache(bytes=self.l0_bytes, line_bytes=self.line_bytes, ways=self.l0_ways, mshr_entries=1)
 
 
 @dataclass(frozen=True, kw_only=True)

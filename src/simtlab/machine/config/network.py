@@ -23,6 +23,12 @@ class Network:
         "cores", "cores of a group that share a read under way, of data, instructions or constants; 0: none do", low=0,
         high=128, default=0,
     )  # fmt: skip
+    code_coalescing_cores: int = count(
+        "cores", "the same, of a group that shares instructions and constants; 0: as coalescing_cores", low=0, high=128, default=0
+    )
+    coalescing_groups: str = choice(
+        "which cores are a group: those side by side, or every n-th of them", "neighbours", "interleaved", default="neighbours"
+    )
     coalesces_data: bool = flag("they share reads of data too, not only of instructions and constants", default=True)
     packet_sectors: int = count("sectors", "of one line, that a core reads with one packet", high=8, default=1)
     mesh_width: int = count("nodes", "columns (kind = mesh)", low=0, high=32, default=0)

@@ -9,6 +9,7 @@ from simtlab.machine.limits import (
     MAX_COLLECTORS,
     MAX_COPIES,
     MAX_GROUPS,
+    MAX_L0_LINES,
     MAX_L1_LINES,
     MAX_L2_LINES,
     MAX_PACKET_FLITS,
@@ -104,6 +105,8 @@ def _cache_rules(config: "MachineConfig") -> Broken:
         entries, merges = getattr(config, name).mshr_entries, getattr(config, name).mshr_merges
         if entries * merges > MAX_WAITERS:
             yield f"{name}.mshr_merges", merges, f"times {name}.mshr_entries ({entries}) it may be at most {MAX_WAITERS}"
+    if config.l1i.l0_bytes:
+        yield from _geometry("l1i.l0", config.l1i.l0)
     second, a_way, most = config.l1c.second_bytes, SECOND_WAYS * SECOND_LINE_BYTES, MAX_L1_LINES * SECOND_LINE_BYTES
     if second % a_way or second // a_way & (second // a_way - 1) or second > most:
         yield "l1c.second_bytes", second, f"it must be 0, or {a_way} (8 ways of 128 bytes) times a power of two, up to {most}"
@@ -122,18 +125,19 @@ def _sectors(name: str, cache: SectoredCache) -> Broken:
 
 
 def _geometry(name: str, cache: Cache) -> Broken:
+    of, line = (f"{name}_", "l1i.line_bytes") if name == "l1i.l0" else (f"{name}.", f"{name}.line_bytes")
     a_way = cache.line_bytes * cache.ways
     if cache.bytes % a_way:
-        allowed = f"it must be a multiple of {name}.line_bytes * {name}.ways ({cache.line_bytes} * {cache.ways} = {a_way})"
-        yield f"{name}.bytes", cache.bytes, allowed
+        allowed = f"it must be a multiple of {line} * {of}ways ({cache.line_bytes} * {cache.ways} = {a_way})"
+        yield f"{of}bytes", cache.bytes, allowed
     elif cache.sets & (cache.sets - 1):
-        geometry = f"{cache.sets} sets of {name}.ways ({cache.ways}) lines of {name}.line_bytes ({cache.line_bytes})"
+        geometry = f"{cache.sets} sets of {of}ways ({cache.ways}) lines of {line} ({cache.line_bytes})"
         allowed = f"it makes {geometry}, and the sets must be a power of two"
-        yield f"{name}.bytes", cache.bytes, allowed
-    most = MAX_L2_LINES if name == "l2" else MAX_L1_LINES
+        yield f"{of}bytes", cache.bytes, allowed
+    most = {"l2": MAX_L2_LINES, "l1i.l0": MAX_L0_LINES}.get(name, MAX_L1_LINES)
     if cache.lines > most:
-        allowed = f"it makes {cache.lines} lines of {name}.line_bytes ({cache.line_bytes}), and there may be {most}"
-        yield f"{name}.bytes", cache.bytes, allowed
+        allowed = f"it makes {cache.lines} lines of {line} ({cache.line_bytes}), and there may be {most}"
+        yield f"{of}bytes", cache.bytes, allowed
 
 
 def _shared_memory_rules(config: "MachineConfig") -> Broken:
@@ -151,9 +155,12 @@ def _shared_memory_rules(config: "MachineConfig") -> Broken:
 
 
 def _network_rules(config: "MachineConfig") -> Broken:
-    sharing, cores = config.network.coalescing_cores, config.core.cores
-    if sharing and -(-cores // sharing) > MAX_GROUPS:
-        yield "network.coalescing_cores", sharing, f"of core.cores ({cores}) there would be more than {MAX_GROUPS} groups"
+    cores, groups = config.core.cores, 0
+    for key in ("coalescing_cores", "code_coalescing_cores"):
+        sharing = getattr(config.network, key)
+        groups += -(-cores // sharing) if sharing else 0
+        if sharing and groups > MAX_GROUPS:
+            yield f"network.{key}", sharing, f"of core.cores ({cores}) there would be more than {MAX_GROUPS} groups"
     network = config.network
     longest = max(("l1d", "l1i", "l1c", "l1t", "l2"), key=lambda name: getattr(config, name).line_bytes)
     line_bytes = getattr(config, longest).line_bytes

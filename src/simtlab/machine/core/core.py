@@ -28,7 +28,8 @@ from simtlab.machine.core.stall import (
 from simtlab.machine.core.texture_unit import serve_textures, texels_came
 from simtlab.machine.fifo import front, pop
 from simtlab.machine.hooks import EVENT_NUMBERS, MAX_LISTENERS
-from simtlab.machine.memory.constant_cache import FIRST_WARP, TOKENS, ask_for_operands, fill_constant, install
+from simtlab.machine.memory.cache import install
+from simtlab.machine.memory.constant_cache import FIRST_WARP, TOKENS, ask_for_operands, fill_constant
 from simtlab.machine.memory.l1 import NOBODY, NONE, fill_line, release, take_waiter, token_of
 from simtlab.machine.request import Kind, end
 from simtlab.machine.watch_log import note_end

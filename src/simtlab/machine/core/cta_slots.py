@@ -138,7 +138,7 @@ def take_slot(core, kernel, w, k, c, warp):
     slot.pc_counts = kernel.pc_counts + core.thread * kernel.count_bytes
     slot.facts = kernel.facts
     slot.in_flight, slot.collecting, slot.stores, slot.reservations = 0, 0, 0, 0
-    slot.bloom, slot.asked_line = np.uint64(0), NO_WAY
+    slot.bloom, slot.asked_line, core.l0.line[w] = np.uint64(0), NO_WAY, NO_WAY
     slot.constants, slot.granted, slot.raised = kernel.constants, NO_WAY, 0
     core.stalled = np.uint64(core.stalled & ~bit_of(w))  # EXIT has a stall count too
     core.asked_constant = np.uint64(core.asked_constant & ~bit_of(w))

@@ -124,7 +124,7 @@ def write_back(gpu, core):
     core.quiet = 0
     if core.detail == 1:
         let_go(core, take_released(core, cycle))
-    elif core.control_bits or core.barrier_cycles > 0:
+    elif core.control_bits or core.barrier_cycles > 0 or core.l0.enabled:
         end_waits(core, cycle)
     number = take_planned(core, cycle)
     while number != NOTHING:
@@ -141,7 +141,8 @@ def write_back(gpu, core):
 
 @compiled
 def end_waits(core, cycle):
-    """Stall counts that are over, barriers that are left, registers that are read, constants that have come from next door."""
+    """Stall counts that are over, barriers that are left, registers that are read, constants and lines of
+    instructions that have come from next door."""
     warps, again = take_released(core, cycle), take_reads(core, cycle)
     while warps != 0:
         w = lowest_bit(warps)
@@ -153,6 +154,8 @@ def end_waits(core, cycle):
         if core.leaving & bit and slot.leave_at <= cycle:
             core.barrier = np.uint64(core.barrier & ~bit)
             core.leaving = np.uint64(core.leaving & ~bit)
+        if core.fetching & bit and core.l0.line_at[w] <= cycle:
+            core.fetching = np.uint64(core.fetching & ~bit)
         if core.asked_constant & bit and slot.grant_at <= cycle:
             again = np.uint64(again | bit)
     while again != 0:

@@ -5,6 +5,15 @@ import numpy as np
 from simtlab.compiled import compiled
 from simtlab.machine.core.inflight import lowest_bit
 from simtlab.machine.core.instruction_buffer import look_at_head
+from simtlab.machine.core.l0_instruction_cache import (
+    NOT_THERE,
+    fetch_again,
+    is_followed,
+    read_line,
+    stream,
+    wait_for_line,
+    when_there,
+)
 from simtlab.machine.core.scoreboard import bit_of
 from simtlab.machine.memory.cache import NO_WAY, fill, line_of, lock, probe, reserve, touch, victim
 from simtlab.machine.memory.l1 import no_room, send
@@ -44,19 +53,26 @@ def fetch_for(gpu, core, requests, w):
     kernel = gpu.kernel[slot.kernel]
     address = kernel.code_base + slot.head * kernel.instruction_bytes
     if core.ideal_fetch:
+        core.l1i_hits += core.detail > 1
         decode(gpu, core, w, address)
+        return
+    if core.l0.enabled and found_in_l0(gpu, core, requests, w, address):
         return
     cache = core.l1i
     way = probe(cache, address)
     if way != NO_WAY and cache.line[way].pending == 0:
         if core.line_cycles > 0 and cache.asked[way] > gpu.cycle:
             core.moved = gpu.cycle  # it is being filled
+            if core.l0.enabled:
+                fetch_again(core, w, cache.asked[way], gpu.cycle)
             return
         touch(cache, way)
         if way == slot.asked_line:
-            lock(cache, way, -1)
-            slot.asked_line = NO_WAY
-            core.refused = np.uint64(0)  # the line can be evicted
+            unlock_line(core, slot)
+        if core.l0.enabled:
+            bring_to_l0(gpu, core, requests, w, address)
+            return
+        core.l1i_hits += core.detail > 1  # one loop: every instruction reads the cache when it is issued
         decode(gpu, core, w, address)
         if core.prefetch_lines > 0:
             prefetch_behind(gpu, core, requests, w, address)
@@ -76,11 +92,56 @@ def fetch_for(gpu, core, requests, w):
 
 
 @compiled
+def unlock_line(core, slot):
+    """The warp need not have its line kept in the L1 any longer: it can be evicted."""
+    lock(core.l1i, slot.asked_line, -1)
+    slot.asked_line = NO_WAY
+    core.refused = np.uint64(0)
+
+
+@compiled
+def found_in_l0(gpu, core, requests, w, address):
+    """Whether the sub-core's L0 has the line, or it comes from the L1: then the warp reads it, or waits for it."""
+    there = when_there(core, w, address)
+    if there == NOT_THERE:
+        return False
+    if core.slots[w].asked_line != NO_WAY:
+        unlock_line(core, core.slots[w])  # another warp has brought it here
+    if there > gpu.cycle:
+        wait_for_line(core, w, address, there, gpu.cycle)
+        return True
+    core.l0.hits += 1
+    core.l0.line[w] = NO_WAY
+    decode(gpu, core, w, address)
+    if is_followed(core, core.sub_core_of[w], address):
+        prefetch_to_l0(gpu, core, requests, w, address)
+    return True
+
+
+@compiled
+def bring_to_l0(gpu, core, requests, w, address):
+    """A line that the L1 has goes to the L0 of the warp's sub-core, and those behind it."""
+    core.l0.misses += 1
+    there = read_line(core, core.sub_core_of[w], address, gpu.cycle)
+    wait_for_line(core, w, address, there, gpu.cycle)
+    prefetch_to_l0(gpu, core, requests, w, address)
+
+
+@compiled
+def prefetch_to_l0(gpu, core, requests, w, address):
+    """The streams go on: the L0's in the L1, the L1's beyond it in memory."""
+    kernel = gpu.kernel[core.slots[w].kernel]
+    end = kernel.code_base + kernel.instructions * kernel.instruction_bytes
+    last = stream(core, core.sub_core_of[w], address, end, gpu.cycle)
+    if core.prefetch_lines > 0:
+        prefetch_behind(gpu, core, requests, w, last)
+
+
+@compiled
 def decode(gpu, core, w, address):
     """The instructions of a line from an address on, as many as are decoded at once, go into the warp's buffer."""
     slot, line_bytes = core.slots[w], core.l1i.line_bytes
     core.moved = gpu.cycle
-    core.l1i_hits += core.detail > 1  # one loop: every instruction reads the cache when it is issued
     left_in_line = (line_bytes - (address & (line_bytes - 1))) // gpu.kernel[slot.kernel].instruction_bytes
     width = left_in_line if core.detail == 1 else core.decode_width  # one loop has no buffer to fill
     slot.fetched = gpu.cycle
@@ -110,11 +171,12 @@ def prefetch_behind(gpu, core, requests, w, address):
 
 
 @compiled
-def bring_first_lines(core, kernel, k):
-    """The first CTA of a kernel finds the beginning of its code: it comes with the launch."""
+def bring_first_lines(core, kernel, k, cycle):
+    """The beginning of a kernel's code comes with its first CTA, one line after the other."""
     core.begun = np.uint64(core.begun | bit_of(k))
     end = kernel.code_base + kernel.instructions * kernel.instruction_bytes
     address = line_of(core.l1i, kernel.code_base)
+    there = cycle
     for _ in range(core.launch_lines):
         if address < end and probe(core.l1i, address) == NO_WAY:
             way = victim(core.l1i, address)
@@ -122,7 +184,10 @@ def bring_first_lines(core, kernel, k):
                 reserve(core.l1i, way, address, np.uint32(1))
                 fill(core.l1i, way, np.uint32(1))
                 touch(core.l1i, way)
+                core.l1i.asked[way] = there
+                there += core.line_cycles
         address += core.l1i.line_bytes
+    core.next_line = max(core.next_line, there)
 
 
 @compiled

@@ -8,6 +8,7 @@ import numpy as np
 from simtlab.execute.state import cta_t
 from simtlab.machine.config.core import OPERATIONS
 from simtlab.machine.core.kinds import Stall, Unit
+from simtlab.machine.core.l0_record import l0_t
 from simtlab.machine.fifo import fifo_t
 from simtlab.machine.hooks import MAX_LISTENERS
 from simtlab.machine.limits import (
@@ -41,14 +42,10 @@ REGISTER_WORDS = N_REGISTERS // 64  # of a set of them
 FIRST_PREDICATE = 256
 MAX_FRAGMENT_LINES = 256  # 32 lanes with 8 texels each
 
-
 N_UNITS = len(Unit)
 LANE_CLASSES = (*OPERATIONS, "branch", "memory", "texture")  # what a lane does, for counting
 N_LANE_CLASSES = len(LANE_CLASSES)
-
-
 N_STALLS = len(Stall)
-
 
 N_BARRIERS = 6  # dependence barriers of a warp, see control_bits.py
 NO_BARRIER = 7
@@ -347,6 +344,7 @@ core_t = record_t(
         ("texel_weights", "i8", (8,)),
         ("l1d", cache_t(MAX_L1_LINES)),
         ("l1i", cache_t(MAX_L1_LINES)),
+        ("l0", l0_t),
         ("l1c", cache_t(MAX_L1_LINES)),
         ("l15", cache_t(MAX_L1_LINES)),
         ("l1t", cache_t(MAX_L1_LINES)),
@@ -359,7 +357,7 @@ core_t = record_t(
         ("stream_end", "i8"),  # … and the first that was not
         ("line_cycles", "i8"),  # that a line takes to come in,
         ("next_line", "i8"),  # … and when the next can
-        ("launch_lines", "i8"),  # that are there when a kernel's first CTA starts,
+        ("launch_lines", "i8"),  # that come when a kernel's first CTA starts,
         ("begun", "u8"),  # … which it has for these kernels
         ("ideal_fetch", "i8"),
         ("texture_misses", "i8"),

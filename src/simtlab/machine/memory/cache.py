@@ -362,3 +362,17 @@ def forget_all(cache):
     for k in range(MOST_REMEMBERED):
         cache.unused[k] = EMPTY
     cache.clock = 0
+
+
+@compiled
+def install(cache, address, cycle):
+    """A line is there from a cycle on."""
+    way = probe(cache, address)
+    if way == NO_WAY:
+        way = victim(cache, address)
+        if way != NO_WAY:
+            reserve(cache, way, address, np.uint32(1))
+            fill(cache, way, np.uint32(1))
+    if way != NO_WAY:
+        cache.asked[way] = cycle
+        touch(cache, way)

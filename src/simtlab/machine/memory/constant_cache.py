@@ -12,7 +12,7 @@ from simtlab.machine.core.inflight import lowest_bit, plan_release
 from simtlab.machine.core.scoreboard import bit_of
 from simtlab.machine.core.state import MAX_OPS
 from simtlab.machine.core.timing import timing_at
-from simtlab.machine.memory.cache import NO_WAY, fill, line_of, probe, reserve, touch, victim
+from simtlab.machine.memory.cache import NO_WAY, fill, install, line_of, probe, reserve, touch, victim
 from simtlab.machine.memory.l1 import Failure, no_room, send
 from simtlab.machine.memory.mshr import NO_ENTRY, allocate, can_merge, merge
 from simtlab.machine.memory.mshr import find as find_entry
@@ -67,20 +67,6 @@ def look_up(gpu, core, requests, address, token):
     merge(core.mshr_constant, entry, token + TOKENS * ((address - line) // cache.line_bytes))
     core.l1c_misses += 1
     return np.int64(COMING)
-
-
-@compiled
-def install(cache, address, cycle):
-    """A line is there from a cycle on."""
-    way = probe(cache, address)
-    if way == NO_WAY:
-        way = victim(cache, address)
-        if way != NO_WAY:
-            reserve(cache, way, address, np.uint32(1))
-            fill(cache, way, np.uint32(1))
-    if way != NO_WAY:
-        cache.asked[way] = cycle
-        touch(cache, way)
 
 
 @compiled

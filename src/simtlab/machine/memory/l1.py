@@ -293,6 +293,8 @@ def forget_first_level(cores):
             forget_all(cores[c].l15)
         forget_all(cores[c].l1d)
         forget_all(cores[c].l1i)
+        for sub_core in range(cores[c].sub_cores if cores[c].l0.enabled else 0):
+            forget_all(cores[c].l0.cache[sub_core])
 
 
 @compiled

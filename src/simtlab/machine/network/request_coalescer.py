@@ -22,6 +22,11 @@ READ, INSTRUCTION, CONSTANT = int(Kind.READ), int(Kind.INSTRUCTION), int(Kind.CO
 coalescer_t = record_t(
     [
         ("cores", "i8"),  # of a group; 0: requests are not coalesced
+        ("code_cores", "i8"),  # of a group that shares instructions and constants
+        ("groups", "i8"),  # that share data, which stand before those that share code
+        ("code_groups", "i8"),
+        ("first_of_code", "i8"),
+        ("interleaved", "i8"),  # every n-th core is of one group
         ("data", "i8"),  # of data too, not only of instructions and constants
         ("address", "i8", (MAX_GROUPS, PLACES)),  # by group: what is read, or FREE
         ("waiting", "i8", (MAX_GROUPS, PLACES)),  # the first of the requests that wait for each, a list by `next`
@@ -31,9 +36,18 @@ coalescer_t = record_t(
 
 @compiled
 def is_coalesced(coalescer, request):
-    if coalescer.cores == 0 or (request.kind == READ and coalescer.data == 0):
-        return False
-    return request.kind == READ or request.kind == INSTRUCTION or request.kind == CONSTANT
+    if request.kind == READ:
+        return coalescer.cores > 0 and coalescer.data != 0
+    return coalescer.code_cores > 0 and (request.kind == INSTRUCTION or request.kind == CONSTANT)
+
+
+@compiled
+def group_of(coalescer, request):
+    """The cores that a request's core shares it with."""
+    if request.kind == READ:
+        return request.core % coalescer.groups if coalescer.interleaved else request.core // coalescer.cores
+    place = request.core % coalescer.code_groups if coalescer.interleaved else request.core // coalescer.code_cores
+    return coalescer.first_of_code + place
 
 
 @compiled
@@ -45,7 +59,7 @@ def place_of(address):
 def join(coalescer, requests, number):
     """Wait for the answer to another's request, if there is one under way."""
     request = requests.entry[number]
-    group, place = request.core // coalescer.cores, place_of(request.address)
+    group, place = group_of(coalescer, request), place_of(request.address)
     if coalescer.address[group, place] != request.address:
         return False
     request.next = coalescer.waiting[group, place]
@@ -57,7 +71,7 @@ def join(coalescer, requests, number):
 @compiled
 def note_sent(coalescer, request):
     """A request is under way: others may wait for its answer, if its place is free."""
-    group, place = request.core // coalescer.cores, place_of(request.address)
+    group, place = group_of(coalescer, request), place_of(request.address)
     if coalescer.address[group, place] == FREE:
         coalescer.address[group, place], coalescer.waiting[group, place] = request.address, NOTHING
 
@@ -66,7 +80,7 @@ def note_sent(coalescer, request):
 def hand_out(gpus, cores, requests, request):
     """An answer has come: those who waited for it have it too."""
     coalescer, now = gpus[0].coalescer, gpus[0].cycle
-    group, place = request.core // coalescer.cores, place_of(request.address)
+    group, place = group_of(coalescer, request), place_of(request.address)
     if coalescer.address[group, place] != request.address:
         return
     number = coalescer.waiting[group, place]
