@@ -62,7 +62,7 @@ def check(machine: tuple[str, dict[str, Any], dict[str, str]]) -> None:
     for jump, threads in ((1, 1), (0, 1), (1, 2), (1, 4)):
         device = sl.Gpu(config, memory_bytes=1 << 24, max_cycles=50_000_000, threads=threads, **policies)
         device.machine.records.gpu[0].jump = jump
-        device.machine._crew["least"] = 0
+        device.machine._crew["least"] = 1 << 40 if threads == 4 else 8
         try:
             run, written = mixed.launch(device, CTAS)
         except LaunchError:  # a CTA fits in no core

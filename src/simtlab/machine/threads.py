@@ -12,7 +12,6 @@ What all threads count for the chip is added up whenever the run comes back to P
 import ctypes
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -26,13 +25,14 @@ from simtlab.machine.record import new_records, record_t
 
 SPENT = int(Outcome.SPENT)
 LINE = 8  # 64-bit words of a cache line of the host, so that each thread has one of its own
-TURNS = 1000  # looks at whether another thread is done before the processor is left to others
+TURNS, YIELDS, SLEEP = 2000, 200, 20  # looks at whether another thread is done at once, after others; microseconds
 FAR_FUTURE = np.int64(1 << 62)
 
 crew_t = record_t(
     [
         ("address", "i8"),  # of this record
-        ("yield_processor", "i8"),  # of the host's function
+        ("yield_processor", "i8"),  # of the host's functions
+        ("sleep", "i8"),
         ("together", "i8"),  # so many are at work; 0: the first alone
         ("stop", "i8"),  # there is no more to do
         ("least", "i8"),  # units that are due, from which on the others are called
@@ -47,9 +47,10 @@ CALLED = 128  # more than there are threads
 
 def new_crew() -> np.ndarray:
     crew = np.asarray(new_records(1, crew_t))
-    yield_processor: Any = ctypes.CDLL(None).sched_yield
+    library = ctypes.CDLL(None)
     crew["address"], crew["least"] = crew.ctypes.data, LEAST_DUE
-    crew["yield_processor"] = ctypes.cast(yield_processor, ctypes.c_void_p).value
+    crew["yield_processor"] = ctypes.cast(library.sched_yield, ctypes.c_void_p).value
+    crew["sleep"] = ctypes.cast(library.usleep, ctypes.c_void_p).value
     return crew
 
 
@@ -123,10 +124,12 @@ def report(crew, thread, call):
 
 @compiled
 def wait_a_little(crew, turns):
-    if turns < TURNS:
-        return turns + 1
-    call_hook(crew.yield_processor, np.int64(0), np.int64(0), np.uint64(0), np.int64(0))
-    return turns
+    """Look again at once, then after others had the processor, then after a sleep: a host may have more to do than this."""
+    if turns >= TURNS + YIELDS:
+        call_hook(crew.sleep, np.int64(SLEEP), np.int64(0), np.uint64(0), np.int64(0))
+    elif turns >= TURNS:
+        call_hook(crew.yield_processor, np.int64(0), np.int64(0), np.uint64(0), np.int64(0))
+    return turns + 1
 
 
 @compiled
