@@ -54,7 +54,7 @@ def counted(gpu: sl.Gpu, run: sl.Run) -> dict:
         "cycles": (run.cycles, timing.elapsed, timing.start), "instructions": (run.instructions, timing.thread_instructions),
         "counters": run.counters, "stalls": run.stalls, "energy": timing.energy,
         "by scheduler": timing.stalls_by_scheduler.tolist(), "by instruction": timing.counts_by_instruction.tolist(),
-        "loads": timing.loads.counted.tolist(), "sharing": gpu.machine.sharing(),
+        "loads": timing.loads.counted.tobytes(), "sharing": gpu.machine.sharing(),
         "intervals": {name: column.tolist() for name, column in gpu.machine.intervals().items()},
     }  # fmt: skip
 
