@@ -10,6 +10,7 @@ from simtlab.machine.core import core as simt_core
 from simtlab.machine.dispatch import dispatch
 from simtlab.machine.fifo import NOTHING, front, pop, push
 from simtlab.machine.intervals import next_end, note
+from simtlab.machine.limits import MAX_ANSWERS
 from simtlab.machine.memory import dram, l2_arrival, l2_slice
 from simtlab.machine.memory.l1_stores import write_back_all
 from simtlab.machine.memory.l2_entry import is_crowded, is_out_of_room
@@ -242,7 +243,7 @@ def deliver_to_slice(gpu, slice, network, requests):
 def deliver_to_core(gpu, cores, network, requests, cluster):
     number = receive(network, cluster)
     c = requests.entry[number].core
-    if cores[c].responses.count + gpu.packet_sectors <= cores[c].responses.limit:
+    if cores[c].responses.count + gpu.packet_sectors <= MAX_ANSWERS:
         take(network, requests, cluster)
         while number != NOTHING:
             hand_over(gpu, cores, requests, number)
