@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import simtlab as sl
+from tests.timing import mixed
 from tests.timing.machines import kernel
 
 CORES, SECTORS = 4, 4  # a line of 128 bytes is four requests
@@ -88,3 +89,11 @@ def test_two_ctas_side_by_side_share_reads_if_their_cores_are_of_one_group(group
     """Groups of two: cores 0 and 1, or 0 and 2."""
     found, _ = ran(machine(2, **{"network.coalescing_groups": groups}), READ, ctas=2)
     assert reads(found) == SECTORS * requests
+
+
+def test_no_shared_answer_is_lost_by_a_core_that_others_wait_at():
+    """A network so fast that 1,024 answers wait for a core when one comes that another core has asked for."""
+    changes = {"core.detail": 2, "core.cores": 2, "l1d.write_global": "write-through", "l1d.ports": 16,
+               "clocks.network_mhz": 3228.0}  # fmt: skip
+    _, written = mixed.launch(sl.Gpu("a100", set=changes, memory_bytes=1 << 24), 6)
+    assert written == mixed.expected(6)

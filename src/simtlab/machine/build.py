@@ -11,7 +11,7 @@ from simtlab.machine.config.memory import Cache, SectoredCache
 from simtlab.machine.core import inflight, loads
 from simtlab.machine.core.kinds import Unit, WarProtection
 from simtlab.machine.core.state import core_t
-from simtlab.machine.limits import MAX_MSHRS, MAX_SLICE_QUEUE
+from simtlab.machine.limits import MAX_ANSWERS, MAX_MSHRS, MAX_SLICE_QUEUE
 from simtlab.machine.memory import address_map, cache, dram, mshr
 from simtlab.machine.memory.l1 import WritePolicy
 from simtlab.machine.network import network as net
@@ -211,7 +211,7 @@ def _configure_core(core: Any, config: MachineConfig) -> None:
     _configure_collectors(core, config)
     core.bank_written[:], core.bank_read[:], core.reuse[:] = -1, -1, -1
     core.ldst_queue.limit = config.l1d.queue_entries or (8 if config.core.detail < 3 else 4)
-    core.inject.limit, core.responses.limit = config.l1d.miss_queue_entries, 1024
+    core.inject.limit, core.responses.limit = config.l1d.miss_queue_entries, 2 * MAX_ANSWERS
     for name in ("l1d", "l1i", "l1c", "l1t"):
         _configure_cache(core[name], getattr(config, name))
     _configure_second(core.l15, config)

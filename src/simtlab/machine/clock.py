@@ -88,7 +88,7 @@ def lead(crew, gpus, cores, slices, networks, requests, ledger, parts, levels, u
         order(crew, gpus, NETWORKS)
         return True
     if gpu.step == NETWORKS_TICKED:
-        wake_receivers(gpus, cores, requests)
+        wake_receivers(gpus, cores, slices, requests)
         if len(gpus) > 1:
             balance(requests, len(gpus))
         if not goes_on(gpu):

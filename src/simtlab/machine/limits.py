@@ -27,6 +27,8 @@ MAX_L0_LINES = 256  # of instructions, in a sub-core
 MAX_L2_LINES = 16384  # of a slice
 MAX_MSHRS = 512  # of a cache
 MAX_WAITERS = 6144  # for lines in flight to one cache
+MAX_ANSWERS = 1024  # that wait for a core; as many more may be answers to what other cores asked for
+MAX_DELIVERED = 4096  # answers that come to all cores in a cycle
 MAX_INJECTIONS = 256  # requests of a core that wait for the network
 
 # Networks

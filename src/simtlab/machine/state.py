@@ -9,7 +9,15 @@ from simtlab.machine.core.shared_memory import bank_conflict_t
 from simtlab.machine.cta_sharing import blocks_t
 from simtlab.machine.fifo import fifo_t
 from simtlab.machine.hooks import MAX_LISTENERS, hooks_t
-from simtlab.machine.limits import MAX_CORES, MAX_DATA_BYTES, MAX_L2_LINES, MAX_MSHRS, MAX_PORTS, MAX_SLICE_QUEUE
+from simtlab.machine.limits import (
+    MAX_CORES,
+    MAX_DATA_BYTES,
+    MAX_DELIVERED,
+    MAX_L2_LINES,
+    MAX_MSHRS,
+    MAX_PORTS,
+    MAX_SLICE_QUEUE,
+)
 from simtlab.machine.memory.address_map import address_map_t
 from simtlab.machine.memory.cache import cache_t
 from simtlab.machine.memory.mshr import mshr_t
@@ -18,7 +26,6 @@ from simtlab.machine.record import record_t
 
 MAX_KERNELS = 64  # launches that one run can hold, in any number of streams
 NO_KERNEL = -1
-MAX_DELIVERED = 4096  # packets, or sectors, in a cycle of the cores
 LOW, USUAL, HIGH = 0, 1, 2  # how fast cores and memory run
 N_LEVELS = 9  # of both: 3 * core + memory
 AS_USUAL = 3 * USUAL + USUAL
@@ -141,9 +148,7 @@ gpu_t = record_t(
         ("network_cycles", "i8"),  # that the networks have in this cycle of the cores
         ("answer_count", "i8"),
         ("answers", "i4", (MAX_DELIVERED,)),  # requests whose answers came to their cores in this cycle
-        ("relieved_count", "i8"),
-        ("relieved", "i4", (MAX_DELIVERED,)),  # slices that wait for an answer to leave, of which one has,
-        ("relieved_thread", "i4", (MAX_DELIVERED,)),  # … and whose they are
+        ("relieved", bit_set_t(MAX_PORTS)),  # slices that wait for an answer to leave, of which one has
         ("finished_kernels", "i8"),
         ("registers", "i8"),  # host addresses of the CTA slots' memory, and how much of it a slot has
         ("register_stride", "i8"),

@@ -12,6 +12,7 @@ from simtlab.machine.core.l0_record import l0_t
 from simtlab.machine.fifo import fifo_t
 from simtlab.machine.hooks import MAX_LISTENERS
 from simtlab.machine.limits import (
+    MAX_ANSWERS,
     MAX_COLLECTORS,
     MAX_COPIES,
     MAX_CTAS,
@@ -336,7 +337,7 @@ core_t = record_t(
         ("inject", fifo_t(MAX_INJECTIONS)),
         ("combining", sent_store_t, (MAX_SENT_STORES,)),  # see memory/store_combining.py
         ("stores_combined", "i8"),
-        ("responses", fifo_t(1024)),
+        ("responses", fifo_t(2 * MAX_ANSWERS)),
         ("rereads", fifo_t(256)),  # loads whose line has come, with the line: op + MAX_OPS * way
         ("prefetches", prefetch_queue_t),
         ("fragments", fragment_fifo_t),

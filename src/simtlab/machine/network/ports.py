@@ -7,8 +7,9 @@ touch nothing in common, so that two threads may tick them.
 import numpy as np
 
 from simtlab.compiled import compiled, count_trailing_zeros
-from simtlab.machine.bit_set import WORD_BITS, remove, those_due
+from simtlab.machine.bit_set import WORD_BITS, add, remove, those_due
 from simtlab.machine.fifo import NOTHING, front, pop, push
+from simtlab.machine.limits import MAX_ANSWERS, MAX_DELIVERED
 from simtlab.machine.memory.l2_arrival import arrive, wake_slice
 from simtlab.machine.memory.l2_entry import is_crowded, is_out_of_room
 from simtlab.machine.network import network as net
@@ -41,7 +42,7 @@ def tick_to_cores(gpus, cores, slices, network, requests, cycle):
 
 
 @compiled
-def wake_receivers(gpus, cores, requests):
+def wake_receivers(gpus, cores, slices, requests):
     """Both directions have had their cycles: those whom answers have come to, or left, have something to do; and answers that cores
     share are handed out."""
     gpu = gpus[0]
@@ -51,10 +52,14 @@ def wake_receivers(gpus, cores, requests):
         its.wake[request.core] = min(its.wake[request.core], gpu.cycle + 1)
         if is_coalesced(gpu.coalescer, request):
             hand_out(gpus, cores, requests, request)
-    for k in range(gpu.relieved_count):
-        number = gpu.relieved[k]
-        wake_slice(gpus[gpu.relieved_thread[k]], number, gpu.l2.cycle + 1)
-    gpu.answer_count = gpu.relieved_count = 0
+    gpu.answer_count = 0
+    for first in range(0, gpu.slices, WORD_BITS):
+        left = gpu.relieved.words[first >> 6]
+        gpu.relieved.words[first >> 6] = np.uint64(0)
+        while left != 0:
+            number = first + count_trailing_zeros(left)
+            left = np.uint64(left & (left - np.uint64(1)))
+            wake_slice(gpus[slices[number].thread], number, gpu.l2.cycle + 1)
 
 
 @compiled
@@ -147,8 +152,7 @@ def reply(chief, gpu, slice, network, requests, cycle):
         requests.entry[number].flits = gpu.flits[size * gpu.sector_bytes]
     if send(network, requests, number, slice.number, cycle):
         if is_out_of_room(gpu, slice):
-            chief.relieved[chief.relieved_count], chief.relieved_thread[chief.relieved_count] = slice.number, gpu.thread
-            chief.relieved_count += 1
+            add(chief.relieved, slice.number)
         for _ in range(size):
             requests.entry[pop(slice.output)].answered = gpu.cycle
         waiting = front(slice.output)
@@ -173,7 +177,7 @@ def deliver_to_core(gpus, cores, network, requests, cluster):
     gpu = gpus[0]
     number = receive(network, cluster)
     core = cores[requests.entry[number].core]
-    if core.responses.count + gpu.packet_sectors > core.responses.limit:
+    if core.responses.count + gpu.packet_sectors > MAX_ANSWERS or gpu.answer_count + gpu.packet_sectors > MAX_DELIVERED:
         gpu.undelivered = 1
         return
     take(network, requests, cluster)
