@@ -43,7 +43,8 @@ def started(
     for them one ticks the parts, one after another, which shows nearly all that could go wrong."""
     usual = load(preset)
     cores -= cores % usual.core.cores_per_cluster
-    gpu = sl.Gpu(preset, set={**({} if usual.network.kind == "mesh" else {"core.cores": cores}), **(changes or {})}, threads=threads, **options)
+    few = {} if usual.network.kind == "mesh" else {"core.cores": cores}
+    gpu = sl.Gpu(preset, set={**few, **(changes or {})}, threads=threads, **options)
     gpu.machine._crew["least"] = least
     return gpu
 

@@ -9,16 +9,16 @@ import numpy as np
 
 from simtlab.compiled import compiled, count_ones, count_trailing_zeros
 from simtlab.execute.state import Outcome
-from simtlab.machine.bit_set import WORD_BITS, is_empty, those_due
+from simtlab.machine.bit_set import WORD_BITS, those_due
 from simtlab.machine.clock_levels import ask_for_clocks
 from simtlab.machine.core import core as simt_core
 from simtlab.machine.core.late import carry_out
 from simtlab.machine.dispatch import dispatch
 from simtlab.machine.fifo import NOTHING, push
 from simtlab.machine.intervals import next_end, note
+from simtlab.machine.jump import jump, next_event
 from simtlab.machine.memory import dram, l2_arrival, l2_slice
 from simtlab.machine.memory.l1_stores import write_back_all
-from simtlab.machine.network import network as net
 from simtlab.machine.network.ports import tick_to_cores, tick_to_memory, wake_receivers
 from simtlab.machine.request import Kind, balance, end, in_use
 from simtlab.machine.run_ahead import run_ahead
@@ -36,12 +36,11 @@ from simtlab.machine.threads import (
 )
 from simtlab.machine.watch_log import note_cycle
 
-tick_core, close_accounts, next_in_network = simt_core.tick, simt_core.close_accounts, net.next_event
+tick_core, close_accounts = simt_core.tick, simt_core.close_accounts
 tick_slice, wake_slice = l2_slice.tick, l2_arrival.wake_slice
 tick_dram, finished, next_in_dram = dram.tick, dram.finished, dram.next_event
 WRITE_BACK = int(Kind.WRITE_BACK)
 SPENT, DONE = int(Outcome.SPENT), int(Outcome.DONE)
-FAR_FUTURE = np.int64(1 << 62)
 MEMORY, CORES, NETWORKS = 1, 2, 4  # what is to be ticked of each part
 BETWEEN, CORES_TICKED, NETWORKS_TICKED, MEMORY_TICKED = 0, 1, 2, 3  # how far the cycle is
 TO_MEMORY, TO_CORES = 0, 1
@@ -280,24 +279,6 @@ def tick_cores(gpu, cores, requests):
 
 
 @compiled
-def jump(gpu, cycle):
-    """Go on to a cycle before which nothing happens, in any clock domain."""
-    if cycle > gpu.cycle:
-        gpu.cycle = cycle
-        set_clock(gpu.network, cycle - gpu.clocks_from, gpu.core_khz)
-        set_clock(gpu.l2, cycle - gpu.clocks_from, gpu.core_khz)
-        set_clock(gpu.dram, cycle - gpu.clocks_from, gpu.core_khz)
-
-
-@compiled
-def set_clock(clock, core_cycles, core_khz):
-    """Where another clock stands so many core cycles after they changed."""
-    gone = clock.from_progress + core_cycles * clock.khz
-    clock.cycle = clock.from_cycle + gone // core_khz
-    clock.progress = gone % core_khz
-
-
-@compiled
 def tick_memory(gpu, slices, channels, requests):
     """L2 and DRAM catch up with the core clock."""
     gpu.l2.progress += gpu.l2.khz
@@ -365,45 +346,3 @@ def wake_refused(gpu, slices, channel):
             wake_slice(gpu, s, gpu.l2.cycle + 1)
             places -= 1
         s += 1
-
-
-@compiled
-def next_event(gpus, networks):
-    """The next core cycle at which any part of the chip can do something."""
-    gpu = gpus[0]
-    if gpu.dispatching:
-        return gpu.cycle + 1
-    soonest = gpu.launch_at
-    if gpu.finish_at > gpu.cycle:
-        soonest = min(soonest, gpu.finish_at)
-    in_l2, in_dram = FAR_FUTURE, FAR_FUTURE
-    for thread in range(len(gpus)):
-        part = gpus[thread]
-        if part.undelivered or part.crowded or not is_empty(part.senders):
-            return gpu.cycle + 1
-        if part.ahead > gpu.cycle:
-            soonest = min(soonest, part.ahead)
-        for c in range(part.first_core, part.end_core):
-            soonest = min(soonest, part.wake[c])
-        for s in range(part.first_slice, part.end_slice):
-            in_l2 = min(in_l2, part.slice_wake[s], part.reply_ready[s])
-        for k in range(part.first_channel, part.end_channel):
-            in_dram = min(in_dram, part.channel_wake[k])
-    if soonest <= gpu.cycle + 1 or in_l2 <= gpu.l2.cycle:
-        return gpu.cycle + 1
-    if in_l2 < FAR_FUTURE:
-        soonest = min(soonest, core_cycle_of(gpu, in_l2, gpu.l2))
-    for direction in range(2):
-        event = next_in_network(networks[direction], gpu.network.cycle + 1)
-        if event < FAR_FUTURE:
-            soonest = min(soonest, core_cycle_of(gpu, event, gpu.network))
-    if in_dram < FAR_FUTURE:
-        soonest = min(soonest, core_cycle_of(gpu, max(in_dram, gpu.dram.cycle + 1), gpu.dram))
-    return max(soonest, gpu.cycle + 1)
-
-
-@compiled
-def core_cycle_of(gpu, event, clock):
-    """The first core cycle by which another clock has made that many cycles."""
-    left = (event - clock.from_cycle) * gpu.core_khz - clock.from_progress
-    return gpu.clocks_from + (left + clock.khz - 1) // clock.khz

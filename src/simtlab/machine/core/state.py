@@ -47,7 +47,6 @@ N_UNITS = len(Unit)
 LANE_CLASSES = (*OPERATIONS, "branch", "memory", "texture")  # what a lane does, for counting
 N_LANE_CLASSES = len(LANE_CLASSES)
 N_STALLS = len(Stall)
-
 N_BARRIERS = 6  # dependence barriers of a warp, see control_bits.py
 NO_BARRIER = 7
 FILTER_WORDS = 256  # of 64 bits, for what a CTA has read
