@@ -1,9 +1,11 @@
-"""Speed of the timed machine: thousand warp instructions a second, and memory requests a second.
+"""Speed of the timed machine: thousand warp instructions a second, memory requests a second; by cores and by host threads.
 
     python benchmarks/machine.py
 """
 
+import os
 import time
+from functools import partial
 
 import numpy as np
 
@@ -30,6 +32,14 @@ extern "C" __global__ void gather(const int *index, const float *x, float *y) {
 """
 
 
+ADD = r"""
+extern "C" __global__ void add(int n, const float *x, const float *y, float *z) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) z[i] = x[i] + y[i];
+}
+"""
+
+
 def timed(launch, repeats: int = 5) -> tuple[sl.Run, float]:
     """The last of several runs after a first one, and the seconds of the fastest: the machines this runs on are noisy."""
     launch()
@@ -51,6 +61,11 @@ def saxpy(gpu: sl.Gpu, n: int = 1 << 20):
     return timed(lambda: kernel(n // 256, 256, [np.int32(n), np.float32(2), x, y]))
 
 
+def add(gpu: sl.Gpu, n: int = 1 << 19):
+    x, y, z, kernel = gpu.zeros(n), gpu.zeros(n), gpu.zeros(n), gpu.compile(ADD)["add"]
+    return timed(lambda: kernel(n // 256, 256, [np.int32(n), x, y, z]), 3)
+
+
 def gather(gpu: sl.Gpu, n: int = 1 << 16):
     rng = np.random.default_rng(0)
     x = gpu.zeros(1 << 24)
@@ -59,7 +74,33 @@ def gather(gpu: sl.Gpu, n: int = 1 << 16):
     return timed(lambda: kernel(n // 256, 256, [index, x, y]))
 
 
+def rate_of(work, run: sl.Run, seconds: float) -> float:
+    """Requests a second of a gather, else warp instructions."""
+    return (run.counters["l1_accesses"] if work is gather else run.instructions) / seconds
+
+
+def by_cores() -> None:
+    """The same work on a v100 of ever more cores: cost should follow work, not cores."""
+    print("v100, one host thread")
+    for name, work in (("streaming addition", add), ("random gather", gather)):
+        rates = {cores: rate_of(work, *work(sl.Gpu("v100", set={"core.cores": cores}))) for cores in (10, 20, 40, 80)}
+        shown = ", ".join(f"{cores}: {rate / 1e3:.0f} K/s" for cores, rate in rates.items())
+        print(f"  {name:18} by cores {shown} (80 against 10: {rates[80] / rates[10]:.2f})")
+
+
+def by_threads() -> None:
+    """One run on several host threads, against one."""
+    available = os.cpu_count() or 1
+    for preset, cores in (("v100", 80), ("h200", 132)):
+        print(f"{preset}, {cores} cores, host threads")
+        loop = partial(fma, ctas=8 * cores)
+        for name, work in (("FMA loop", loop), ("streaming addition", add), ("random gather", gather)):
+            seconds = {n: work(sl.Gpu(preset, threads=n))[1] for n in (1, 2, 4, 8, 16) if n <= available}
+            print(f"  {name:18} " + ", ".join(f"{n}: {seconds[1] / took:.2f}x" for n, took in seconds.items()))
+
+
 def main() -> None:
+    print(f"host: {os.cpu_count()} processors")
     gpu = sl.Gpu("caps-gtx480")
     print("caps-gtx480, three loops, one host core")
     for name, work in (("FMA loop", fma), ("streaming saxpy", saxpy)):
@@ -83,6 +124,8 @@ def main() -> None:
         run, seconds = fma(sl.Gpu("caps-gtx480", isa=isa))
         rates.append(run.instructions / seconds)
     print(f"  machine code (sm_90) against PTX, FMA loop: {rates[1] / rates[0]:.2f} of the rate in instructions")
+    by_cores()
+    by_threads()
 
 
 if __name__ == "__main__":
