@@ -381,7 +381,8 @@ def test_an_interrupted_gpu_is_as_new(write):
         def __exit__(self, *error):
             assert self.told[0] == 256
 
-        def report(self, cycles: int) -> None:
+        def report(self, cycles: int, share: float) -> None:
+            assert share == 0
             self.told.append(cycles)
             if len(self.told) == 3:
                 signal.raise_signal(signal.SIGINT)

@@ -165,7 +165,7 @@ def test_ctrl_c_stops_all_threads_and_the_machine_runs_again():
     x, kernel = gpu.zeros(2048), gpu.compile(ATOMICS)["add"]
     expected = kernel(8, 256, [x, np.float32(1), np.int32(400)]).cycles
 
-    def stop(cycles: int) -> None:
+    def stop(cycles: int, share: float) -> None:
         if cycles > 1000:
             raise KeyboardInterrupt
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.spinner import Spinner
 
 CYCLES_AFTER_SECONDS = 0.5
+ENOUGH_CTAS = 0.01  # share that has ended before the time left is told
 
 
 def status_line(text: str) -> tuple[Live, Spinner] | None:
@@ -31,7 +32,7 @@ def status_line(text: str) -> tuple[Live, Spinner] | None:
 
 
 @contextmanager
-def show_cycles(kernel: str) -> Iterator[Callable[[int], None] | None]:
+def show_cycles(kernel: str) -> Iterator[Callable[[int, float], None] | None]:
     """Show the cycles of a timed launch as they go by; a short launch shows none."""
     from simtlab.host.module import plain_name
 
@@ -42,15 +43,25 @@ def show_cycles(kernel: str) -> Iterator[Callable[[int], None] | None]:
         return
     line, spinner = made
 
-    def report(cycles: int) -> None:
-        if time.monotonic() - begin >= CYCLES_AFTER_SECONDS:
-            spinner.update(text=f"{name}: {cycles:,} cycles")
+    def report(cycles: int, share: float) -> None:
+        seconds = time.monotonic() - begin
+        if seconds >= CYCLES_AFTER_SECONDS:
+            spinner.update(text=f"{name}: {cycles:,} cycles{time_left(seconds, share)}")
             line.start()
 
     try:
         yield report
     finally:
         line.stop()
+
+
+def time_left(seconds: float, share: float) -> str:
+    """How much longer a launch may take, if its other CTAs take as long as those that have ended; nothing before enough have."""
+    if share < ENOUGH_CTAS:
+        return ""
+    left = seconds * (1 - share) / share
+    words = f"{left / 3600:.1f} h" if left >= 5400 else f"{left / 60:.0f} min" if left >= 90 else f"{left:.0f} s"
+    return f", {share:.0%} of CTAs, about {words} left"
 
 
 class LaunchLine:

@@ -112,8 +112,9 @@ class Gpu:
             raise SimtlabError(f"a policy ({', '.join(policies)}) is for timed runs: name a machine, as in Gpu('caps-gtx480')")
         elif set:
             raise SimtlabError("a key of the configuration (set) is for timed runs: name a machine, as in Gpu('caps-gtx480')")
-        # Entered around each timed launch with the kernel's name; what it gives, if anything, is told the cycles so far.
-        self.watch: Callable[[str], AbstractContextManager[Callable[[int], None] | None]] = lambda _: nullcontext()
+        # Entered around each timed launch with the kernel's name; what it gives, if anything, is told the cycles so far and
+        # the share of CTAs that have ended.
+        self.watch: Callable[[str], AbstractContextManager[Callable[[int, float], None] | None]] = lambda _: nullcontext()
         self.before_launch: Callable[[Starting], bool] = lambda _: True  # told of each launch; whether a machine is to time it
         self.on_launch: Callable[[Run], None] = lambda _: None  # told of each launch when it has run
         self.memory = DeviceMemory(memory_bytes, memory_in_file)

@@ -100,11 +100,11 @@ def report(gpu: Gpu, progress: Progress) -> None:
     earlier = 0
 
     @contextmanager
-    def watch(kernel: str) -> Iterator[Progress]:
+    def watch(kernel: str) -> Iterator[Callable[[int, float], None]]:
         nonlocal earlier
         latest = 0
 
-        def tell(cycles: int) -> None:
+        def tell(cycles: int, _: float) -> None:
             nonlocal latest
             latest = cycles
             progress(earlier + cycles)

@@ -223,7 +223,7 @@ def order(crew, gpus, todo):
 
 @compiled
 def count_due(gpus, todo):
-    """Cores and slices that have something to do, or to send."""
+    """Cores, slices and channels that have something to do, or to send."""
     found = np.int64(0)
     for thread in range(len(gpus)):
         gpu = gpus[thread]
@@ -231,6 +231,8 @@ def count_due(gpus, todo):
             found += count_ones(those_due(gpu.wake, first, gpu.end_core, gpu.cycle))
         for first in range(gpu.first_slice, gpu.end_slice if todo & MEMORY else gpu.first_slice, WORD_BITS):
             found += count_ones(those_due(gpu.slice_wake, first, gpu.end_slice, gpu.l2.cycle + 1))
+        for first in range(gpu.first_channel, gpu.end_channel if todo & MEMORY else gpu.first_channel, WORD_BITS):
+            found += count_ones(those_due(gpu.channel_wake, first, gpu.end_channel, gpu.dram.cycle + 1))
         for first in range(gpu.first_slice, gpu.end_slice if todo & NETWORKS else gpu.first_slice, WORD_BITS):
             found += 2 * count_ones(those_due(gpu.reply_ready, first, gpu.end_slice, gpu.l2.cycle))
     return found

@@ -112,12 +112,12 @@ class Machine:
         self._crew = new_crew()
         self._unfinished = False
 
-    def run(self, launches: Sequence[Launch], progress: Callable[[int], None] | None = None) -> list[TimedRun]:
+    def run(self, launches: Sequence[Launch], progress: Callable[[int, float], None] | None = None) -> list[TimedRun]:
         """Run launches to their end, those of one stream one after another, streams side by side.
 
-        `progress` is told the cycles so far, every now and then. Ctrl-C raises Interrupted, more than `max_cycles` CycleLimit,
-        and `stuck_cycles` in which nothing comes any further Deadlock. After a launch that did not end, the next one finds the
-        machine as new: what was under way never will be.
+        `progress` is told the cycles so far and the share of CTAs that have ended, every now and then. Ctrl-C raises Interrupted,
+        more than `max_cycles` CycleLimit, and `stuck_cycles` in which nothing comes any further Deadlock. After a launch that did
+        not end, the next one finds the machine as new: what was under way never will be.
         """
         if self._unfinished:
             self.reset()
@@ -126,7 +126,7 @@ class Machine:
             done += self._run_some(launches[start : start + MAX_KERNELS], progress)
         return done
 
-    def _run_some(self, launches: Sequence[Launch], progress: Callable[[int], None] | None) -> list[TimedRun]:
+    def _run_some(self, launches: Sequence[Launch], progress: Callable[[int, float], None] | None) -> list[TimedRun]:
         gpu = self.records.gpu[0]
         prepared = prepare(self.config, self.records, launches, self._programs, self._threads_for(launches))
         self._prepared = prepared
@@ -181,13 +181,18 @@ class Machine:
                 outcome = self._run_part(cycle, min(cycle + self._part, end))
                 cycle = self.cycle
                 if progress is not None:
-                    progress(cycle - first)
+                    progress(cycle - first, self._share_done(launches))
             if outcome == Outcome.DONE:
                 return True
             if outcome in (Outcome.SERVICE, Outcome.FAULT):
                 self._help(launches, outcome)
             seen = self._look_for_progress(launches, seen)
         return False
+
+    def _share_done(self, launches: Sequence[Launch]) -> float:
+        """Of the CTAs of all launches, those that have ended."""
+        kernels = self._plain.gpu["kernel"][0, : len(launches)]
+        return float(kernels["finished_ctas"].sum() / max(1, kernels["launch"]["n_ctas"].sum()))
 
     def _run_part(self, cycle: int, until: int) -> Outcome:
         """A part of a stretch, in one go."""

@@ -40,7 +40,7 @@ class SampledMachine(Machine):
         self._known: dict[int, tuple[str, Program]] = {}
         super().__init__(*given)
 
-    def _run_some(self, launches: Sequence[Launch], progress: Callable[[int], None] | None) -> list[TimedRun]:
+    def _run_some(self, launches: Sequence[Launch], progress: Callable[[int, float], None] | None) -> list[TimedRun]:
         self._reason, self._sampler, self._launch = self.why_in_full(launches), None, launches[0]
         n_ctas, wave = int(launches[0].record[0].n_ctas), self.wave_of(launches[0])
         if not self._reason and n_ctas < FEWEST_WAVES * wave:
