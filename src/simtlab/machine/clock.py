@@ -60,7 +60,7 @@ def run(crews, gpus, cores, slices, channels, networks, pools, ledgers, parts, l
         if thread != 0:
             called = wait_for_call(crew, thread)
         elif lead(crew, gpus, cores, slices, networks, requests, ledgers[0], parts, levels[0], until):
-            last = 0 if crew.together else len(gpus) - 1
+            last = 0 if crew.together[0] else len(gpus) - 1
         else:
             gather(gpus)
             dismiss(crew, len(gpus))
@@ -77,9 +77,9 @@ def run(crews, gpus, cores, slices, channels, networks, pools, ledgers, parts, l
 def lead(crew, gpus, cores, slices, networks, requests, ledger, parts, levels, until):
     """What concerns the whole chip, between two ticks of its parts. False if the run ends."""
     gpu = gpus[0]
-    if crew.together:
+    if crew.together[0]:
         wait_for_others(crew)
-        crew.together = 0
+        crew.together[0] = 0
     also = 0
     if gpu.step == CORES_TICKED:
         meet(gpus, cores)
@@ -217,7 +217,7 @@ def order(crew, gpus, todo):
     for thread in range(len(gpus)):
         gpus[thread].todo = todo
     if len(gpus) > 1 and crew.least <= count_due(gpus, todo):
-        crew.together = len(gpus) if todo != NETWORKS else 2
+        crew.together[0] = len(gpus) if todo != NETWORKS else 2
         call_others(crew)
 
 

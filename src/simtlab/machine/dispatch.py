@@ -23,18 +23,28 @@ NEVER = np.int64(1 << 62)
 @compiled
 def dispatch(gpu, cores):
     """Every core with room takes at most one CTA a cycle."""
-    gpu.dispatching, gpu.launch_at = 0, NEVER
+    gpu.dispatching, gpu.launch_at, gpu.most_urgent = 0, NEVER, 0
+    if not any_waits(gpu):
+        return
     for c in range(gpu.cores):
         gpu.resident[c] = cores[c].resident
         gpu.taken[c] = is_ahead(gpu, cores[c])
         gpu.dispatching |= gpu.taken[c]  # it may have room when its time has come
-    gpu.most_urgent = 0
     for priority in range(gpu.highest_priority, -1, -1):
         for k in range(gpu.kernels):
             kernel = gpu.kernel[k]
             if kernel.priority == priority and has_ctas(kernel) and its_turn(gpu, kernel):
                 gpu.most_urgent = max(gpu.most_urgent, priority)
                 dispatch_kernel(gpu, cores, k)
+
+
+@compiled
+def any_waits(gpu):
+    """Whether CTAs of any kernel wait for a core."""
+    for k in range(gpu.kernels):
+        if has_ctas(gpu.kernel[k]):
+            return True
+    return False
 
 
 @compiled

@@ -33,7 +33,7 @@ crew_t = record_t(
         ("address", "i8"),  # of this record
         ("yield_processor", "i8"),  # of the host's functions
         ("sleep", "i8"),
-        ("together", "i8"),  # so many are at work; 0: the first alone
+        ("together", "i8", (LINE,)),  # so many are at work; 0: the first alone
         ("stop", "i8"),  # there is no more to do
         ("least", "i8"),  # units that are due, from which on the others are called
         ("call", "i8", (LINE,)),  # the number of the last call
@@ -92,14 +92,14 @@ def deal_out(gpus: np.ndarray, cores: np.ndarray, slices: np.ndarray, channels: 
 def call_others(crew):
     """Have so many threads, this one included, tick their parts. A call is its number and theirs, so that nobody can take the one
     of another call."""
-    store_release(crew.address + CALL, (crew.call[0] // CALLED + 1) * CALLED + crew.together)
+    store_release(crew.address + CALL, (crew.call[0] // CALLED + 1) * CALLED + crew.together[0])
 
 
 @compiled
 def wait_for_others(crew):
     """Until every thread that was called has ticked its part."""
     call = crew.call[0]
-    for thread in range(1, crew.together):
+    for thread in range(1, crew.together[0]):
         turns = 0
         while load_acquire(crew.address + DONE + 8 * LINE * thread) != call:
             turns = wait_a_little(crew, turns)
@@ -135,10 +135,10 @@ def wait_a_little(crew, turns):
 @compiled
 def dismiss(crew, threads):
     """The run goes back to Python, in all threads."""
-    crew.stop, crew.together = 1, threads
+    crew.stop, crew.together[0] = 1, threads
     call_others(crew)
     wait_for_others(crew)
-    crew.together = 0
+    crew.together[0] = 0
 
 
 @compiled
