@@ -1,6 +1,7 @@
 """A machine: a configured GPU that runs launches, one after another or side by side in streams, and what it counts."""
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -28,7 +29,7 @@ from simtlab.machine.kernels import Launch, Prepared, Programs, prepare, share
 from simtlab.machine.load_figures import Sharing, sharing
 from simtlab.machine.occupancy import Occupancy, occupancy
 from simtlab.machine.state import MAX_KERNELS
-from simtlab.machine.threads import host_threads, most_threads, new_crew
+from simtlab.machine.threads import most_threads, new_crew
 from simtlab.machine.timed_run import TimedRun
 from simtlab.machine.utilisation import utilisation
 from simtlab.machine.wait_graph import wait_graph
@@ -92,6 +93,7 @@ class Machine:
     ):
         self.config = config
         self.threads = most_threads(config, threads)
+        self._others = ThreadPoolExecutor(max(1, self.threads - 1), "simtlab")  # which starts none before they are called
         self.policies = choose_policies(config, choices or {}, check_policies)
         self._programs = Programs(config, any(slot in MECHANISMS for slot in self.policies), profile)
         self._interval_cycles = SHORTEST
@@ -220,7 +222,7 @@ class Machine:
             self._crew, gpus, plain.cores, plain.slices, plain.channels, plain.networks, plain.requests, self._intervals.ledger,
             self._tally.parts, self._levels.ledger, until,
         )  # fmt: skip
-        others = [host_threads().submit(run_clock, *given, thread) for thread in range(1, self._running)]
+        others = [self._others.submit(run_clock, *given, thread) for thread in range(1, self._running)]
         outcome = run_clock(*given, 0)
         for other in others:
             other.result()

@@ -10,8 +10,6 @@ What all threads count for the chip is added up whenever the run comes back to P
 """
 
 import ctypes
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 
 import numpy as np
 
@@ -52,12 +50,6 @@ def new_crew() -> np.ndarray:
     crew["yield_processor"] = ctypes.cast(library.sched_yield, ctypes.c_void_p).value
     crew["sleep"] = ctypes.cast(library.usleep, ctypes.c_void_p).value
     return crew
-
-
-@cache
-def host_threads() -> ThreadPoolExecutor:
-    """Those that machines' parts are ticked in, beside the one that calls."""
-    return ThreadPoolExecutor(MAX_THREADS, "simtlab")
 
 
 def most_threads(config: MachineConfig, wanted: int) -> int:
