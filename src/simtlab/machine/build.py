@@ -60,7 +60,7 @@ def build(config: MachineConfig, threads: int = 1) -> Records:
     networks = new_records(2, net.network_t)
     for direction in (TO_MEMORY, TO_CORES):
         net.configure(networks[direction], config.network.kind, _network_settings(config, direction))
-    requests = new_requests()
+    requests = new_requests(config.core.cores)
     gpu = new_records(threads, gpu_t)
     _configure_gpu(gpu[0], config)
     records = Records(gpu, cores, slices, channels, networks, requests)

@@ -89,8 +89,8 @@ request_t = record_t(
     ]
 )
 
-CAPACITY = 1 << 19  # memory of the host that is never touched costs nothing
-MOST_OUTSTANDING = 1024  # of a core
+CAPACITY = 1 << 17  # memory of the host that is never touched costs nothing
+MOST_OUTSTANDING = 56 << 10  # of all cores together, each its share: the L2, whose dirty lines must be able to leave, has the rest
 FEW = 1024  # so many left, a thread is given some of another's
 
 # What is free for one host thread: a list of requests that have ended, and a range that was never used.
@@ -108,10 +108,10 @@ requests_t = record_t(
 )
 
 
-def new_requests() -> np.ndarray:
-    """All requests, free, as an array of length one."""
+def new_requests(cores: int = 1) -> np.ndarray:
+    """All requests, free, as an array of length one; for so many cores."""
     requests = new_records(1, requests_t)
-    requests["limit"] = MOST_OUTSTANDING
+    requests["limit"] = MOST_OUTSTANDING // cores
     share_out(requests, 1)
     return requests
 

@@ -43,11 +43,13 @@ def tick_to_cores(gpus, cores, slices, network, requests, cycle):
 
 @compiled
 def wake_receivers(gpus, cores, slices, requests):
-    """Both directions have had their cycles: those whom answers have come to, or left, have something to do; and answers that cores
-    share are handed out."""
+    """Both directions have had their cycles: cores get their answers, and those that share them too, in the order of the ports;
+    slices whose answers have left have room."""
     gpu = gpus[0]
     for k in range(gpu.answer_count):
         request = requests.entry[gpu.answers[k]]
+        push(cores[request.core].responses, gpu.answers[k])
+        request.delivered = gpu.cycle
         its = gpus[cores[request.core].thread]
         its.wake[request.core] = min(its.wake[request.core], gpu.cycle + 1)
         if is_coalesced(gpu.coalescer, request):
@@ -182,8 +184,6 @@ def deliver_to_core(gpus, cores, network, requests, cluster):
         return
     take(network, requests, cluster)
     while number != NOTHING:
-        push(core.responses, number)
-        requests.entry[number].delivered = gpu.cycle
         gpu.answers[gpu.answer_count] = number
         gpu.answer_count += 1
         number = following(requests, number)
