@@ -257,7 +257,7 @@ def test_a_chase_in_shared_memory_waits_for_it():
 def test_a_fence_after_each_store_is_waited_for():
     profile = kernels.fences(H200)
     (cycles,) = numbers(r"fences .* in (\d+)% of scheduler cycles", first(profile, "fences"))
-    assert cycles == pytest.approx(share(profile, "membar"), abs=1)
+    assert cycles == pytest.approx(share(profile, "membar"), abs=1.5)  # less what rules before it explain, of lanes that idle
 
 
 def test_a_short_kernel_is_told_what_its_launch_takes():
