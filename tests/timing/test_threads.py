@@ -8,7 +8,7 @@ from simtlab.errors import CycleLimit, Deadlock, DeviceFault, SimtlabError
 from simtlab.machine.config import load, presets
 from simtlab.machine.hooks import CHOICES
 from simtlab.machine.machine import Interrupted
-from simtlab.machine.request import FEW
+from simtlab.machine.request import CAPACITY, FEW, balance, create, end, in_use, new_requests, share_out
 from simtlab.policies.choice import available
 from tests.timing import mixed
 
@@ -212,15 +212,13 @@ def test_threads_that_run_out_of_requests_get_some_of_others():
     one = of_mixed(1, changes=changes)
     run = gpu.compile(ATOMICS)["add"](2, 64, [gpu.zeros(128), np.float32(1), np.int32(2)])
     assert run.cycles > 0
-    from simtlab.machine.request import balance, create, end, in_use, new_requests, share_out
-
     requests = new_requests()
     share_out(requests, 2)
     record = requests.view(np.recarray)[0]
     for _ in range(3 * FEW):
         end(record, 1, create(record, 0))
     before = int(record.pool[0].left)
-    record.pool[0].left, record.pool[0].fresh = FEW - 1, record.pool[0].fresh_end - FEW + 1
+    record.pool[0].left, record.pool[0].fresh = FEW - 1, CAPACITY // 2 - FEW + 1
     balance(record, 2)
     assert int(record.pool[0].left) > before // 2
     taken = {int(create(record, thread)) for thread in (0, 1) for _ in range(1000)}

@@ -12,7 +12,7 @@ from simtlab.execute.state import Outcome
 from simtlab.machine.bit_set import WORD_BITS, those_due
 from simtlab.machine.clock_levels import ask_for_clocks
 from simtlab.machine.core import core as simt_core
-from simtlab.machine.core.late import carry_out
+from simtlab.machine.core.deferred_writes import commit
 from simtlab.machine.dispatch import dispatch
 from simtlab.machine.fifo import NOTHING, push
 from simtlab.machine.intervals import next_end, note
@@ -112,7 +112,7 @@ def meet(gpus, cores):
     gpu = gpus[0]
     gather_flags(gpus)
     for thread in range(len(gpus)):
-        carry_out(gpus[thread], gpu, cores)
+        commit(gpus[thread], gpu, cores)
     if gpu.dispatching:
         note_ends(gpu)
     gpu.network.progress += gpu.network.khz

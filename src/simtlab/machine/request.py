@@ -95,7 +95,7 @@ FEW = 1024  # so many left, a thread is given some of another's
 
 # What is free for one host thread: a list of requests that have ended, and a range that was never used.
 pool_t = record_t(
-    [("free", "i8"), ("fresh", "i8"), ("fresh_end", "i8"), ("left", "i8"), ("born", "i8"), ("ended", "i8")]
+    [("free", "i8"), ("fresh", "i8"), ("left", "i8"), ("born", "i8"), ("ended", "i8")]
 )
 
 # One record with all requests in it: compiled code passes its address around, where an array would cost reference counts.
@@ -121,14 +121,13 @@ def share_out(requests: np.ndarray, threads: int) -> None:
     pools, part = requests["pool"][0], CAPACITY // threads
     for number in range(threads):
         pool = pools[number]
-        pool["free"], pool["fresh"], pool["fresh_end"] = NOTHING, number * part, (number + 1) * part
+        pool["free"], pool["fresh"] = NOTHING, number * part
         pool["left"], pool["born"], pool["ended"] = part, 0, 0
 
 
 @compiled
-def create(requests, thread):
-    """A fresh request's number."""
-    pool = requests.pool[thread]
+def take_free(requests, pool):
+    """One that has ended, or else one that was never used."""
     number = pool.free
     if number == NOTHING:
         number = pool.fresh
@@ -136,6 +135,14 @@ def create(requests, thread):
     else:
         pool.free = requests.entry[number].next
     pool.left -= 1
+    return number
+
+
+@compiled
+def create(requests, thread):
+    """A fresh request's number."""
+    pool = requests.pool[thread]
+    number = take_free(requests, pool)
     pool.born += 1
     request = requests.entry[number]
     request.next = request.follower = NOTHING
@@ -178,13 +185,7 @@ def balance(requests, threads):
 @compiled
 def give(requests, giver, taker, count):
     for _ in range(count):
-        number = giver.free
-        if number == NOTHING:
-            number = giver.fresh
-            giver.fresh += 1
-        else:
-            giver.free = requests.entry[number].next
+        number = take_free(requests, giver)
         requests.entry[number].next = taker.free
         taker.free = number
-    giver.left -= count
     taker.left += count

@@ -47,7 +47,7 @@ def is_alone(gpu, core):
     """Whether a core's next cycle cannot depend on, or matter to, anything outside. One without warps has nothing to go on with."""
     if core.occupied == 0 or core.outstanding > 0 or gpu.injecting[core.number] > 0 or gpu.outcome != SPENT:
         return False
-    if gpu.dispatching or gpu.places_ctas or core.late != 0:
+    if gpu.dispatching or gpu.places_ctas or core.deferred != 0:
         return False
     return np.uint64(core.occupied & core.to_memory) == 0
 

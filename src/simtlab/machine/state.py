@@ -4,7 +4,7 @@ import numpy as np
 
 from simtlab.execute.state import launch_t, worker_t
 from simtlab.machine.bit_set import bit_set_t
-from simtlab.machine.core.late import MAX_LATE, late_t
+from simtlab.machine.core.deferred_writes import MAX_DEFERRED, deferred_t
 from simtlab.machine.core.shared_memory import bank_conflict_t
 from simtlab.machine.cta_sharing import blocks_t
 from simtlab.machine.fifo import fifo_t
@@ -182,8 +182,8 @@ gpu_t = record_t(
         ("map", address_map_t),
         ("conflicts", bank_conflict_t),
         ("blocks", blocks_t),
-        ("late_count", "i8"),
-        ("late", late_t, (MAX_LATE,)),  # what is carried out when all cores have had the cycle (core/late.py)
+        ("deferred_count", "i8"),
+        ("deferred", deferred_t, (MAX_DEFERRED,)),  # until all cores have had the cycle, see core/deferred_writes.py
         ("kernel", kernel_t, (MAX_KERNELS,)),
     ]
 )

@@ -1,10 +1,10 @@
 """Host threads that run one machine together. What is counted does not depend on how many there are.
 
 Every thread has a record of the chip of its own, and a part of the chip: cores that stand side by side, memory channels with their
-L2 slices. Cores touch nothing outside their part when they are ticked (what they store is carried out later, `core/late.py`), and
-neither do slices and channels, so that the threads tick their parts at the same time. In between the first thread, which leads,
-moves the networks' packets, dispatches CTAs and keeps the books, while the others wait. Where little is to be done it ticks all
-parts itself, one after another, for to call the others takes longer.
+L2 slices. Cores touch nothing outside their part when they are ticked (what they store is committed later, see
+`core/deferred_writes.py`), and neither do slices and channels, so that the threads tick their parts at the same time.
+In between the first thread, which leads, moves the networks' packets, dispatches CTAs and keeps the books, while the others
+wait. Where little is to be done it ticks all parts itself, one after another, for to call the others takes longer.
 
 What all threads count for the chip is added up whenever the run comes back to Python (`gather`).
 """
@@ -17,7 +17,7 @@ from simtlab.compiled import UNCOMPILED, call_hook, compiled, load_acquire, stor
 from simtlab.errors import SimtlabError
 from simtlab.execute.state import Outcome, field_offset
 from simtlab.machine.config import MachineConfig
-from simtlab.machine.core.late import take_over_fault
+from simtlab.machine.core.deferred_writes import take_over_fault
 from simtlab.machine.limits import MAX_THREADS
 from simtlab.machine.record import new_records, record_t
 

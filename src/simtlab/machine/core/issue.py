@@ -13,11 +13,11 @@ from simtlab.execute.warp import execute, lanes_of
 from simtlab.machine.core.coalescer import coalesce
 from simtlab.machine.core.control_bits import raise_barriers, reads_end, stall
 from simtlab.machine.core.cta_slots import leave_if_drained
+from simtlab.machine.core.deferred_writes import defer, is_deferred
 from simtlab.machine.core.execution_units import NO_COPY, begin, begin_alone, free_copy, take_unit
 from simtlab.machine.core.inflight import lowest_bit, new_op, plan, plan_release
 from simtlab.machine.core.instruction_buffer import advance
 from simtlab.machine.core.kinds import OpState, Unit, WarProtection
-from simtlab.machine.core.late import is_late, put_off
 from simtlab.machine.core.loads import is_counted, set_out
 from simtlab.machine.core.operand_collector import enter, free_collector
 from simtlab.machine.core.preemption import note_access
@@ -197,8 +197,8 @@ def issue_warp(gpu, core, w):
         start(gpu, core, w, mask, ins, warp)
     elif row.is_branch and core.branch_cycles > 0 and core.control_bits == 0:
         resolve_later(gpu, core, w, pc)
-    if is_late(core, ins, w):
-        outcome = put_off(gpu, core, w, pc, mask, warp)
+    if is_deferred(core, ins, w):
+        outcome = defer(gpu, core, w, pc, mask, warp)
     else:
         outcome = execute(kernel.launch, code, kernel.worker, cta, warp, ins, pc, mask, gpu.cycle)
     warp.executed += 1

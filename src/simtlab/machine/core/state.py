@@ -171,7 +171,7 @@ core_t = record_t(
     [
         ("number", "i8"),
         ("thread", "i8"),  # the host thread that has it
-        ("late", "u8"),  # warps with an instruction that is carried out at the end of the cycle
+        ("deferred", "u8"),  # warps with an instruction that is carried out at the end of the cycle
         ("cluster", "i8"),
         ("address", "i8"),  # of this record, for policies' hooks
         ("own_warp_scheduler", "i8", (MAX_SCHEDULERS,)),  # addresses of the policies' own state

@@ -14,8 +14,8 @@ from simtlab.machine.limits import MAX_CORES, MAX_SCHEDULERS
 from simtlab.program.action import Action, Space
 from simtlab.program.encode import code_at
 
-MAX_LATE = 2 * MAX_CORES * MAX_SCHEDULERS  # two instructions a scheduler, with dual issue
-late_t = np.dtype([("core", "i2"), ("slot", "i2"), ("pc", "i4"), ("mask", "u4")], align=True)
+MAX_DEFERRED = 2 * MAX_CORES * MAX_SCHEDULERS  # two instructions a scheduler, with dual issue
+deferred_t = np.dtype([("core", "i2"), ("slot", "i2"), ("pc", "i4"), ("mask", "u4")], align=True)
 
 STORE, ATOMIC, SURFACE = int(Action.STORE), int(Action.ATOMIC), int(Action.SURFACE)
 SHARED, LOCAL = int(Space.SHARED), int(Space.LOCAL)
@@ -23,42 +23,43 @@ FAULT, SPENT = int(Outcome.FAULT), int(Outcome.SPENT)
 
 
 @compiled
-def is_late(core, ins, w):
+def is_deferred(core, ins, w):
     """Whether an instruction writes what other cores may read, or follows one of its warp that does, in the same cycle."""
     if ins.action == STORE or ins.action == ATOMIC:
-        return (ins.space != SHARED and ins.space != LOCAL) or core.late & bit_of(w) != 0
-    return ins.action == SURFACE or core.late & bit_of(w) != 0
+        return (ins.space != SHARED and ins.space != LOCAL) or core.deferred & bit_of(w) != 0
+    return ins.action == SURFACE or core.deferred & bit_of(w) != 0
 
 
 @compiled
-def put_off(gpu, core, w, pc, mask, warp):
+def defer(gpu, core, w, pc, mask, warp):
     """Note an instruction; its warp goes on."""
-    late = gpu.late[gpu.late_count]
-    late.core, late.slot, late.pc, late.mask = core.number, w, pc, mask
-    gpu.late_count += 1
-    core.late = np.uint64(core.late | bit_of(w))
+    write = gpu.deferred[gpu.deferred_count]
+    write.core, write.slot, write.pc, write.mask = core.number, w, pc, mask
+    gpu.deferred_count += 1
+    core.deferred = np.uint64(core.deferred | bit_of(w))
     warp.pc = pc + 1
     return SPENT
 
 
 @compiled
-def carry_out(gpu, chief, cores):
-    """All cores have had the cycle: what was put off in a thread's part. The chief's record knows of a fault."""
-    for k in range(gpu.late_count):
-        late = gpu.late[k]
-        core = cores[late.core]
-        core.late = np.uint64(0)
-        slot = core.slots[late.slot]
+def commit(gpu, chief, cores):
+    """All cores have had the cycle: what was deferred in a thread's part. The chief's record knows of a fault."""
+    for k in range(gpu.deferred_count):
+        write = gpu.deferred[k]
+        core = cores[write.core]
+        core.deferred = np.uint64(0)
+        slot = core.slots[write.slot]
         kernel, code, cta = gpu.kernel[slot.kernel], code_at(slot.code), core.ctas[slot.cta]
         warp = cta.warps[slot.warp]
         following = warp.pc
-        outcome = execute(kernel.launch, code, kernel.worker, cta, warp, code.row[late.pc], np.int64(late.pc), late.mask, gpu.cycle)
+        ins, pc = code.row[write.pc], np.int64(write.pc)
+        outcome = execute(kernel.launch, code, kernel.worker, cta, warp, ins, pc, write.mask, gpu.cycle)
         warp.pc = following
         if outcome == FAULT:
-            chief.outcome, chief.where_core, chief.where_slot = outcome, core.number, late.slot
+            chief.outcome, chief.where_core, chief.where_slot = outcome, core.number, write.slot
             take_over_fault(chief.kernel[slot.kernel].worker, kernel.worker)
             core.broken = np.uint64(core.broken | bit_of(slot.cta))
-    gpu.late_count = 0
+    gpu.deferred_count = 0
 
 
 @compiled
