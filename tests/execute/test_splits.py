@@ -67,6 +67,17 @@ def test_nested_divergence_meets_at_both_barriers(machine, data):
     assert list(out[32:]) == [(data > 1).sum(), (data == 1).sum(), (data == 0).sum()]
 
 
+def test_lanes_that_jump_back_before_a_barrier_are_waited_for(machine):
+    """Recorded on an H200: one ballot, of all lanes, though ptxas puts no WARPSYNC before it."""
+    module = machine.gpu.load(source("back_before_barrier", "ptx"))
+    out = machine.gpu.zeros(64, "u4")
+    module["k"](1, 32, [out])
+    opcodes = [one.origin.opcode for one in module["k"].program.lowered]
+    assert opcodes.index("BSSY") < opcodes.index("BRX") < opcodes.index("BSYNC") < opcodes.index("VOTE")
+    assert "WARPSYNC" not in opcodes
+    assert set(out.numpy()[::2]) == {0xFFFF}
+
+
 def test_nested_divergence_takes_two_barriers(machine):
     barriers = {one.operands[0].value for one in machine.module["nested"].program.lowered if one.origin.opcode == "BSSY"}
     assert len(barriers) >= 2

@@ -15,9 +15,9 @@ ISAS = [FROM_ENVIRONMENT.get("isa", "ptx")] if FROM_ENVIRONMENT else ["ptx", *MA
 SOURCES = sorted(FOLDER.glob("*.cu"))
 
 
-def source(name: str) -> Path:
-    """The path of `<name>.cu`."""
-    return FOLDER / f"{name}.cu"
+def source(name: str, kind: str = "cu") -> Path:
+    """The path of `<name>.cu`, or of PTX."""
+    return FOLDER / f"{name}.{kind}"
 
 
 def line_of(name: str, marker: str) -> int:

@@ -2,11 +2,12 @@
 
 Of `tiny` everything is kept. Of `small` the digests are, and a sample of those outputs that are not what simtlab computes.
 
-    python tests/workloads/record_on_gpu.py prepare FOLDER    # here: PTX and inputs; needs NVRTC
+    python tests/workloads/record_on_gpu.py prepare FOLDER [NAME...]  # here: PTX and inputs, of all or of these; needs NVRTC
     python tests/workloads/record_on_gpu.py run FOLDER        # on a machine with a GPU and CuPy: outputs
     python tests/workloads/record_on_gpu.py store FOLDER      # here: into tests/data/hardware
 
-The second step needs of simtlab only the workloads' own modules, so neither Numba nor NVRTC.
+The second step needs of simtlab only the workloads' own modules, so neither Numba nor NVRTC. What was stored of other programs
+stays.
 """
 
 import hashlib
@@ -52,12 +53,12 @@ def sample(array: np.ndarray) -> np.ndarray:
 # Prepare --------------------------------------------------------------------------------------------------------------
 
 
-def prepare(folder: Path) -> None:
+def prepare(folder: Path, *names: str) -> None:
     from simtlab.host.gpu import Gpu
     from simtlab.workloads.frame import Launcher, workload, workloads
 
     folder.mkdir(parents=True, exist_ok=True)
-    for name in workloads():
+    for name in names or workloads():
         chosen = workload(name, "tiny")
         compiled = compiled_kernels(chosen)
         ptx = re.sub(r"(?m)^\.version .*$", f".version {PTX_VERSION}", compiled.ptx)
@@ -232,9 +233,9 @@ def run_small(definition: Any, launcher: GpuLauncher, job: dict[str, Any]) -> di
 def store(folder: Path) -> None:
     """Inputs and outputs as arrays; what they belong to, beside them."""
     found = pickle.loads((folder / "outputs").read_bytes())
-    arrays: dict[str, np.ndarray] = {}
-    programs: dict[str, Any] = {}
-    small: dict[str, np.ndarray] = {}
+    programs: dict[str, Any] = json.loads((DATA / "workloads.json").read_text())["programs"]
+    arrays = stored_of_others(DATA / "workloads.npz", found["outputs"])
+    small = stored_of_others(DATA / "workloads_small.npz", found["outputs"])
     for name, recorded in found["outputs"].items():
         outputs = recorded["tiny"]
         small |= {f"{name}/{key}": sample(value) for key, value in recorded["others"].items()}
@@ -250,5 +251,11 @@ def store(folder: Path) -> None:
     (DATA / "workloads.json").write_text(json.dumps({"gpu": found["gpu"], "programs": programs}, indent=1) + "\n")
 
 
+def stored_of_others(path: Path, programs: dict[str, Any]) -> dict[str, np.ndarray]:
+    """The stored arrays of programs other than these."""
+    with np.load(path) as file:
+        return {key: file[key] for key in file.files if key.split("/")[0] not in programs}
+
+
 if __name__ == "__main__":
-    {"prepare": prepare, "run": run, "store": store}[sys.argv[1]](Path(sys.argv[2]))
+    {"prepare": prepare, "run": run, "store": store}[sys.argv[1]](Path(sys.argv[2]), *sys.argv[3:])

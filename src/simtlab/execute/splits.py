@@ -3,6 +3,7 @@
 So machine code runs, and PTX where the machine has `core.reconvergence = "barriers"` (`program/convergence.py`). The lanes that
 execute now are the current split, held in the warp itself (pc, mask); the others wait in the warp's table (`execute/turns.py`).
 BSSY notes the lanes that will meet at a barrier, BSYNC waits until all of them that have not ended or left by BREAK are there.
+Lanes that come to a BSSY again, before they were at its BSYNC, stay with those they were to meet, as on an H200.
 Every lane has barriers of its own, as BMOV shows, which saves them to its registers. A split of machine code gives way where it
 waits and at YIELD, and nowhere else: in between it may hold values in uniform registers, of which the warp has one set. PTX has
 neither uniform registers nor YIELD: there a split also gives way after some backward branches; the branch says after how many.
@@ -56,9 +57,10 @@ def steer_splits(launch, worker, cta, warp, ins, pc, mask):
         warp.pc = pc + 1
         return OUT_SPENT
     if action == MEET:
+        members = np.uint32(mask | met_by(warp, ins.operands[0], mask))
         for lane in range(32):
             if (mask >> np.uint32(lane)) & np.uint32(1):
-                warp.convergence[ins.operands[0], lane] = mask
+                warp.convergence[ins.operands[0], lane] = members
         warp.pc = pc + 1
         return OUT_SPENT
     if action == CONVERGE:
@@ -93,10 +95,10 @@ def steer_rarely(launch, worker, cta, warp, ins, pc, mask):
         return OUT_SPENT
     if action == SAVE_BARRIER:
         for lane in range(32):
-            if ins.detail & 1 and (mask >> np.uint32(lane)) & np.uint32(1):
+            if (mask >> np.uint32(lane)) & np.uint32(1):
                 store_u32(warp.window + ins.operands[0] + 4 * lane, warp.convergence[ins.operands[1], lane])
-            if ins.detail & 2 and (mask >> np.uint32(lane)) & np.uint32(1):
-                warp.convergence[ins.operands[1], lane] = np.uint32(0)
+                if ins.detail != 0:
+                    warp.convergence[ins.operands[1], lane] = np.uint32(0)
     elif action == RESTORE_BARRIER:
         for lane in range(32):
             if (mask >> np.uint32(lane)) & np.uint32(1):

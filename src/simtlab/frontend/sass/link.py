@@ -5,6 +5,7 @@ import hashlib
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from simtlab.errors import CompileError
@@ -40,9 +41,9 @@ def link(ptx: str, architecture: str, name: str = "kernel.ptx") -> bytes:
     return cubin
 
 
-def linked(ptx: str, architecture: str, name: str) -> bytes:
+def linked(ptx: str, architecture: str, name: str, options: Sequence[str] = OPTIONS) -> bytes:
     """The same, not kept. The linker has a process of its own: it aborts where something goes wrong inside it."""
-    command = [sys.executable, "-I", "-S", str(CHILD), str(nvjitlink()), name, f"-arch={architecture}", *OPTIONS]
+    command = [sys.executable, "-I", "-S", str(CHILD), str(nvjitlink()), name, f"-arch={architecture}", *options]
     done = subprocess.run(command, input=ptx.encode(), capture_output=True)
     if done.returncode < 0:
         raise CompileError(f"{name} for {architecture}: nvJitLink broke down ({signal.Signals(-done.returncode).name})")

@@ -152,8 +152,11 @@ def move_barrier(g: Given) -> None:
         target = g.destination("u32")
         if target.kind not in (WORD, SINK):
             raise g.unknown("a target that is no register")
-        keeps, clears = target.kind == WORD, g.has("CLEAR")
-        g.emit(Action.SAVE_BARRIER, "", [target, barrier_of(g)], values=(keeps | clears << 1,))
+        barrier, clears = barrier_of(g), g.has("CLEAR")
+        if target.kind == SINK:  # on sm_75 before a BSSY to which lanes come again, where later compilers have none: docs/sass.md
+            g.emit(Action.NOTHING)
+        else:
+            g.emit(Action.SAVE_BARRIER, "", [target, barrier], values=(int(clears),))
 
 
 @lowers("WARPSYNC")
