@@ -454,3 +454,27 @@ def test_a_limit_of_cycles_shows_who_waits_and_what_was_counted(tmp_path):
 
 def test_a_limit_of_cycles_needs_a_machine():
     assert "--max-cycles is for timed runs and needs a machine" in refused(2, *LAUNCH, "--max-cycles", 10)
+
+
+# Saved runs -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_is_saved_and_goes_on(tmp_path):
+    file = tmp_path / "mm.saved"
+    asked = ["MM", "--size", "tiny", "--gpu", "caps-gtx480", "--json"]
+    first = invoke("run", *asked, "--save-every", "0", "--save-to", file)
+    assert file.exists()
+    again, undisturbed = invoke("run", *asked, "--resume", file), invoke("run", *asked)
+    assert without_times(again) == without_times(first) == without_times(undisturbed)
+
+
+def without_times(done) -> dict:
+    """What a command printed but for how long the host took."""
+    return {name: value for name, value in json.loads(done.stdout).items() if "seconds" not in name and "rate" not in name}
+
+
+@pytest.mark.parametrize("asked", [("--save-every", "1"), ("--resume", "x")])
+def test_saves_are_for_timed_runs(asked):
+    done = invoke("run", "MM", "--size", "tiny", *asked)
+    assert done.exit_code == 2
+    assert f"{asked[0]} is for timed runs and needs a machine" in done.stderr

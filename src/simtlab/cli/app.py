@@ -21,11 +21,15 @@ from simtlab.cli.options import (
     Isas,
     Json,
     Kernels,
+    MaxCycles,
     Patience,
     Policies,
     Processes,
     Programs,
+    Resumed,
     Samples,
+    SaveEvery,
+    SaveTo,
     Seeds,
     SharedBytes,
     Sizes,
@@ -76,9 +80,7 @@ def run(
     option: CompilerOptions = None,
     include: Folders = None,
     threads: Threads = None,
-    max_cycles: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Stop a timed launch after so many cycles and say who waits for whom.")
-    ] = None,
+    max_cycles: MaxCycles = None,
     check_policies: Annotated[
         bool, typer.Option("--check-policies", help="Check simtlab's own policies as those from other files always are.")
     ] = False,
@@ -94,6 +96,9 @@ def run(
     window: Windows = None,
     core: Cores = 0,
     store: Annotated[Path | None, typer.Option(metavar="FILE", help="Put what was timed into a store of results.")] = None,
+    save_every: SaveEvery = None,
+    save_to: SaveTo = None,
+    resume: Resumed = None,
     json: Json = False,
 ) -> None:
     """Run a kernel, or a workload, and show what it did."""
@@ -101,14 +106,15 @@ def run(
     from simtlab.cli.profile import Look, Target, read_window, traced
     from simtlab.cli.stored import run_and_store
     from simtlab.cli.workloads import WorkloadOptions
-    from simtlab.lab.machines import Host, choose
+    from simtlab.lab.machines import Host, Saves, choose
 
     options = Options(kernel, grid, block, arg or [], out or [], shared, option or [], include or [])
     target = Target(file, options, WorkloadOptions(size, input or []), seed)
 
     def work() -> Answer:
         machine = choose(gpu, set or [], policy or [], isa, sample)
-        host = Host(threads, max_cycles, check_policies)
+        saves = Saves(save_every, save_to or Path(f"{Path(file).stem}.saved"), resume)
+        host = Host(threads, max_cycles, check_policies, saves=saves)
         look = Look(None if trace is None else read_window(core, window, 2000), has_curves=False)
 
         def run() -> Answer:
@@ -132,9 +138,7 @@ def exec(
     isa: Isas = None,
     sample: Samples = None,
     threads: Threads = None,
-    max_cycles: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Stop a timed launch after so many cycles and say who waits for whom.")
-    ] = None,
+    max_cycles: MaxCycles = None,
     kernels: Annotated[str, typer.Option(metavar="REGEX", help="Time only kernels whose names match; others run untimed.")] = "",
     launches: Annotated[
         str, typer.Option(metavar="FIRST:LAST", help="Of these kernels' launches, time the third to the tenth with 3:10.")

@@ -53,6 +53,15 @@ Threads = Annotated[
     int | None,
     typer.Option(metavar="N", help="Host threads to run on, which change no figure; if left out every core, for a timed run one."),
 ]
+MaxCycles = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Stop a timed launch after so many cycles and say who waits for whom.")
+]
+SaveEvery = Annotated[
+    float | None,
+    typer.Option(min=0, metavar="MINUTES", help="Save a timed run every so many minutes, for --resume."),
+]
+SaveTo = Annotated[Path | None, typer.Option(metavar="FILE", help="Where to save it; the program's name and .saved if left out.")]
+Resumed = Annotated[Path | None, typer.Option(metavar="FILE", help="Go on from a saved run of the same command.")]
 Samples = Annotated[
     str | None,
     typer.Option(

@@ -26,6 +26,7 @@ N_CORES = 132  # as many as an H200 has
 CLOCK_KHZ = 1_000_000  # of functional runs: %globaltimer counts instructions, as %clock64 does
 NEVER = -1
 LAUNCH, CTA, WORKER = (np.dtype((np.record, fields)) for fields in (launch_t, cta_t, worker_t))  # a recarray would be slow to index
+SLACK = 64  # bytes behind host memory, which a vector load of its last ones may read
 SMALL_BYTES = 4 << 20
 POLL_SECONDS = 0.2  # how often the waiting thread looks for Ctrl-C
 
@@ -293,10 +294,10 @@ def small(slot: Slot) -> bool:
 
 
 def aligned_bytes(size: int) -> np.ndarray:
-    """Host memory at a 64-byte boundary."""
-    block = np.empty(size + 128, np.uint8)
+    """Host memory at a 64-byte boundary, and some behind it."""
+    block = np.empty(size + 64 + SLACK, np.uint8)
     start = -block.ctypes.data % 64
-    return block[start : start + size + 64]
+    return block[start : start + size + SLACK]
 
 
 def new_launch() -> np.ndarray:

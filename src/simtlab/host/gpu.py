@@ -18,7 +18,7 @@ import numpy as np
 from simtlab.errors import CompileError, SimtlabError
 from simtlab.frontend import ast
 from simtlab.frontend.cuda import CompiledCuda, compile_cuda
-from simtlab.frontend.mangled import Type, demangle, readable_name
+from simtlab.frontend.mangled import Type
 from simtlab.frontend.parser import parse
 from simtlab.frontend.sass.cubin import Cubin
 from simtlab.frontend.sass.link import link
@@ -37,18 +37,19 @@ from simtlab.host.settings import (
     usual_threads,
 )
 from simtlab.host.texture import Textures
+from simtlab.host.types import type_of
 from simtlab.program.action import YIELD_AFTER
 from simtlab.program.sass.module import tree_of
 from simtlab.sampling.settings import Sampling, read_sampling
 
 if TYPE_CHECKING:
     from simtlab.host.launch import Run, Starting, Waiting
+    from simtlab.host.saving import Saving
     from simtlab.machine.config import MachineConfig
     from simtlab.machine.machine import Machine
 
 STACK_BYTES = 16 * 1024  # local memory of a thread whose calls have no deepest chain
 MAX_STACK_BYTES = 512 * 1024  # as much local memory as a thread can have
-TYPE_OF = "simtlab_type_of"  # a template whose instance for a type has that type in its mangled name
 
 _building = threading.Lock()  # of machines: their policies are compiled once for all of them
 
@@ -133,6 +134,7 @@ class Gpu:
         self.isa = read_isa(isa or (core.isa if core else "ptx"))
         self.reconvergence = read_reconvergence(reconvergence or (core.reconvergence if core else "stack"))
         self.yield_after = 0 if self.reconvergence == "stack" else core.yield_after if core else YIELD_AFTER
+        self.saving: Saving | None = None  # where its timed runs are saved
         self._streams = 0
         self.waiting: list[Waiting] = []  # launches in streams that have not run yet
 
@@ -278,6 +280,29 @@ class Gpu:
         with self.memory.lock:
             return self.textures.surface(values, **options)
 
+    # Saving -----------------------------------------------------------------------------------------------------------
+
+    def save_every(self, seconds: float, file: str | PathLike) -> None:
+        """Save timed runs to a file every so many seconds, so that `resume` can go on from there; see docs/long-runs.md."""
+        self._saves("save_every").save_every(seconds, file)
+
+    def resume(self, file: str | PathLike) -> None:
+        """Go on from a saved run. The same program must have been started anew, on a GPU like the one it ran on: before its first
+        launch."""
+        saving = self._saves("resume")
+        assert self.machine is not None
+        saving.go_on(self.machine, self.isa, file)
+
+    def _saves(self, what: str) -> Saving:
+        if self.machine is None or self.machine.samples:
+            which = "which this GPU does not time" if self.machine is None else "and this GPU samples"
+            raise SimtlabError(f"{what} is for timed runs in full, {which}: name a machine, as in Gpu('caps-gtx480')")
+        if self.saving is None:
+            from simtlab.host.saving import Saving
+
+            self.saving = Saving()
+        return self.saving
+
     # Streams ----------------------------------------------------------------------------------------------------------
 
     def stream(self, priority: int = 0, delay_cycles: int = 0) -> Stream:
@@ -364,17 +389,3 @@ def build_machine(
         from simtlab.sampling.machine import SampledMachine
 
         return SampledMachine(*given, sampling=sampling, functional_threads=functional_threads)
-
-
-def type_of(variable: str, text: str, compile: Callable[[str, str], CompiledCuda]) -> Type | None:
-    """The type a variable has in the source, which the PTX often leaves out: the compiler mangles it into an instance's name.
-
-    None where the source cannot name the variable from outside, as one of a function.
-    """
-    template = f"{text}\ntemplate <class T> __global__ void {TYPE_OF}(T *) {{}}\n"
-    asked = f"{TYPE_OF}<decltype(::{readable_name(variable)})>"
-    try:
-        instance = demangle(compile(template, asked).names[asked])
-    except CompileError:
-        return None
-    return instance.parameters[0].pointee if instance and instance.parameters else None

@@ -237,20 +237,31 @@ class Waiting:
 
 
 def run_functionally(gpu: Gpu, waiting: Waiting) -> None:
+    try:
+        parts = execute(gpu, waiting)
+    finally:
+        waiting.end(gpu)
+    raise_trouble(gpu, waiting, parts)
+    waiting.run.instructions = sum(part.executed for part in parts)
+
+
+def execute(gpu: Gpu, waiting: Waiting) -> list[GridRun]:
+    """Run a launch functionally; what went wrong is in the last of what it gives."""
     gpu.memory.show_to(waiting.record[0])
     program = waiting.program
     make = partial(GridRun, program, waiting.record, waiting.services.serve)
-    try:
-        parts = gpu.paces.run(gpu.threads, program, waiting.record, make)
-        if gpu.paces.reports:
-            waiting.run.races = told_races(gpu, program, waiting.run.grid, parts)
-    finally:
-        waiting.end(gpu)
+    parts = gpu.paces.run(gpu.threads, program, waiting.record, make)
+    if gpu.paces.reports:
+        waiting.run.races = told_races(gpu, program, waiting.run.grid, parts)
+    return parts
+
+
+def raise_trouble(gpu: Gpu, waiting: Waiting, parts: Sequence[GridRun]) -> None:
+    """Explain what went wrong in a functional run, if anything did."""
     if parts[-1].faults:
-        raise explain_fault(gpu, program, parts[-1], waiting.services)
+        raise explain_fault(gpu, waiting.program, parts[-1], waiting.services)
     if parts[-1].stuck:
-        raise explain_deadlock(program, parts[-1].stuck)
-    waiting.run.instructions = sum(part.executed for part in parts)
+        raise explain_deadlock(waiting.program, parts[-1].stuck)
 
 
 def triple(size: int | Sequence[int], what: str, limits: tuple[int, int, int]) -> tuple[int, int, int]:

@@ -52,6 +52,8 @@ def run_waiting(machine: Machine, gpu: Gpu, waiting: Sequence[Waiting]) -> None:
             launches = [as_launch(machine, gpu, one, waiting) for one in waiting]
             if isinstance(machine, SampledMachine):
                 timings = run_sampled(machine, gpu, waiting, launches, progress)
+            elif gpu.saving is not None:
+                timings = gpu.saving.run(machine, gpu, waiting, launches, progress)
             else:
                 timings = machine.run(launches, progress)
     finally:

@@ -2,10 +2,15 @@
 
 import math
 import re
+from collections.abc import Callable
 
 import numpy as np
 
-from simtlab.frontend.mangled import Type
+from simtlab.errors import CompileError
+from simtlab.frontend.cuda import CompiledCuda
+from simtlab.frontend.mangled import Type, demangle, readable_name
+
+TYPE_OF = "simtlab_type_of"  # a template whose instance for a type has that type in its mangled name
 
 SCALARS = {
     "bool": "?", "char": "i1", "signed char": "i1", "unsigned char": "u1", "short": "i2", "unsigned short": "u2",
@@ -62,3 +67,17 @@ def holds(dtype: np.dtype, pointee: Type) -> bool:
 def fills(shape: tuple[int, ...], dtype: np.dtype, size: int) -> bool:
     """Whether elements of this type and number have that many bytes."""
     return math.prod(shape) * dtype.itemsize == size
+
+
+def type_of(variable: str, text: str, compile: Callable[[str, str], CompiledCuda]) -> Type | None:
+    """The type a variable has in the source, which the PTX often leaves out: the compiler mangles it into an instance's name.
+
+    None where the source cannot name the variable from outside, as one of a function.
+    """
+    template = f"{text}\ntemplate <class T> __global__ void {TYPE_OF}(T *) {{}}\n"
+    asked = f"{TYPE_OF}<decltype(::{readable_name(variable)})>"
+    try:
+        instance = demangle(compile(template, asked).names[asked])
+    except CompileError:
+        return None
+    return instance.parameters[0].pointee if instance and instance.parameters else None

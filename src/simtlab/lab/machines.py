@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simtlab.errors import ConfigError, SimtlabError
@@ -21,15 +22,31 @@ POLICY_EXAMPLES = "for example warp_scheduler=gto, warp_scheduler=two-level,acti
 
 
 @dataclass(frozen=True)
+class Saves:
+    """How often a timed run is saved and where, and what it goes on from."""
+
+    minutes: float | None
+    file: Path
+    resume: Path | None
+
+    def apply(self, gpu: Gpu) -> None:
+        if self.minutes is not None:
+            gpu.save_every(60 * self.minutes, self.file)
+        if self.resume is not None:
+            gpu.resume(self.resume)
+
+
+@dataclass(frozen=True)
 class Host:
     """What changes nothing that is computed or counted: host threads, where a timed launch is given up, checks of policies,
-    whether other processes can map device memory."""
+    whether other processes can map device memory, where a run is saved."""
 
     threads: int | None = None
     max_cycles: int | None = None
     check_policies: bool = False
     memory_in_file: bool = False
     prepare: Callable[[Gpu], None] | None = None  # called with the GPU before anything runs on it
+    saves: Saves | None = None
 
 
 @dataclass(frozen=True)
@@ -64,12 +81,15 @@ class MachineChoice:
         gpu = self._built(host, profile)
         if host.prepare is not None:
             host.prepare(gpu)
+        if host.saves is not None:
+            host.saves.apply(gpu)
         return gpu
 
     def _built(self, host: Host, profile: Sequence[Run]) -> Gpu:
         if self.gpu is None:
             of_machine: dict[str, Any] = {"--set": self.changes, "--policy": self.policies}
             of_machine |= {"--max-cycles": host.max_cycles, "--check-policies": host.check_policies, "--sample": self.sample}
+            of_machine |= {"--save-every": host.saves and host.saves.minutes, "--resume": host.saves and host.saves.resume}
             for name, given in of_machine.items():
                 if given:
                     raise ConfigError(f"{name} is for timed runs and needs a machine: add --gpu, for example --gpu caps-gtx480")
@@ -79,7 +99,7 @@ class MachineChoice:
             return Gpu(threads=host.threads, memory_in_file=host.memory_in_file, isa=self.isa)
         try:
             policies: dict[str, Any] = dict(self.policies)
-            options = {name: value for name, value in vars(host).items() if name != "prepare"}
+            options = {name: value for name, value in vars(host).items() if name not in ("prepare", "saves")}
             return Gpu(self.gpu, set=self.changes, sample=self.sample, profile=profile, **options, **policies)
         except (SimtlabError, MemoryError):
             raise

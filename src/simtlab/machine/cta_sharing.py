@@ -147,6 +147,15 @@ class Blocks:
         self._record: Any = gpu["blocks"]
         self._use(np.zeros(FIRST_PLACES, pair_t))
 
+    @property
+    def table(self) -> np.ndarray:
+        """The table as it is now."""
+        return self._pairs
+
+    def start_with(self, places: int) -> None:
+        """An empty table of a size."""
+        self._use(np.zeros(places, pair_t))
+
     def _use(self, pairs: np.ndarray) -> None:
         self._pairs = pairs
         self._record["table"], self._record["places"], self._record["full"] = pairs.ctypes.data, len(pairs), 0

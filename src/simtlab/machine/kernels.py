@@ -55,6 +55,7 @@ class Prepared:
     counts_by_thread: list[np.ndarray] = field(default_factory=list)  # of each launch: by thread, instruction and cause
     loads_by_thread: list[list[Loads]] = field(default_factory=list)  # of each launch
     kept: list[Any] = field(default_factory=list)
+    fixed: list[dict[str, np.ndarray]] = field(default_factory=list)  # of each launch: its tables that no run changes
 
     @property
     def counts(self) -> list[np.ndarray]:
@@ -164,6 +165,8 @@ def _fill(kernel: Any, config: MachineConfig, launch: Launch, loaded: Loaded, pr
     kernel.code, kernel.timing, kernel.pc_counts = program.table.ctypes.data, loaded.timing.ctypes.data, counts.ctypes.data
     kernel.loads, kernel.count_bytes = loads[0].counted.ctypes.data, counts[0].nbytes
     kernel.facts = 0 if loaded.facts is None else loaded.facts.ctypes.data
+    tables = {"code": program.table, "timing": loaded.timing, "facts": loaded.facts}
+    prepared.fixed.append({name: one for name, one in tables.items() if one is not None})
     kernel.instructions, kernel.code_base, kernel.constants = length, loaded.base, loaded.base + CODE_STEP // 2
     kernel.instruction_bytes = SASS_BYTES if program.is_machine_code else PTX_BYTES
     kernel.warps = -(-int(kernel.launch.threads) // 32)

@@ -25,9 +25,10 @@ from simtlab.machine.energy import energy, energy_by_level, of_policy, seconds, 
 from simtlab.machine.facts import Profile
 from simtlab.machine.hooks import MECHANISMS
 from simtlab.machine.intervals import SHORTEST, Intervals
-from simtlab.machine.kernels import Launch, Prepared, Programs, prepare, share
+from simtlab.machine.kernels import Launch, Loaded, Prepared, Programs, prepare, share
 from simtlab.machine.load_figures import Sharing, sharing
 from simtlab.machine.occupancy import Occupancy, occupancy
+from simtlab.machine.saved_state import Tables
 from simtlab.machine.state import MAX_KERNELS
 from simtlab.machine.threads import most_threads, new_crew
 from simtlab.machine.timed_run import TimedRun
@@ -39,6 +40,7 @@ from simtlab.policies.choice import PolicyChoice
 from simtlab.policies.counters import counted, explained
 from simtlab.policies.together import choose_policies
 from simtlab.policies.trouble import new_trouble, raise_if_any
+from simtlab.program.program import Program
 
 __all__ = ["Interrupted", "Launch", "Machine", "Occupancy", "TimedRun", "occupancy"]
 
@@ -62,6 +64,7 @@ class Interrupted(Picklable, KeyboardInterrupt):
 class Before:
     """What had been counted when a run began."""
 
+    cycle: int
     counters: np.ndarray
     stalls: np.ndarray  # by core, scheduler and cause
 
@@ -76,12 +79,25 @@ class Progress:
     since: int  # the cycle of the first look that found these stores and CTAs
 
 
+NOTHING_SEEN = Progress(-1, -1, [], 0)
+
+
+@dataclass(frozen=True)
+class Paused:
+    """A run in between, beside its tables."""
+
+    before: Before
+    seen: Progress
+
+
 class Machine:
     """The records of a GPU and the launches that have run on it; its caches keep what they hold from one to the next."""
 
     max_cycles: int | None = None  # of launches that run together
     watch: Watch | None = None  # a core to look at, cycle by cycle
+    on_pause: Callable[["Paused"], None] | None = None  # told every now and then, when a run can be saved (saved_state.py)
     stuck_cycles = STUCK_CYCLES
+    samples = False  # whether it simulates in detail only in part (sampling/machine.py)
 
     def __init__(
         self,
@@ -114,21 +130,29 @@ class Machine:
         self._crew = new_crew()
         self._unfinished = False
 
-    def run(self, launches: Sequence[Launch], progress: Callable[[int, float], None] | None = None) -> list[TimedRun]:
+    def run(
+        self,
+        launches: Sequence[Launch],
+        progress: Callable[[int, float], None] | None = None,
+        restore: Callable[[Tables], "Paused"] | None = None,
+    ) -> list[TimedRun]:
         """Run launches to their end, those of one stream one after another, streams side by side.
 
         `progress` is told the cycles so far and the share of CTAs that have ended, every now and then. Ctrl-C raises Interrupted,
         more than `max_cycles` CycleLimit, and `stuck_cycles` in which nothing comes any further Deadlock. After a launch that did
-        not end, the next one finds the machine as new: what was under way never will be.
+        not end, the next one finds the machine as new: what was under way never will be. `restore` brings a run of up to
+        MAX_KERNELS launches to where it was when it was saved.
         """
         if self._unfinished:
             self.reset()
         done: list[TimedRun] = []
         for start in range(0, len(launches), MAX_KERNELS):
-            done += self._run_some(launches[start : start + MAX_KERNELS], progress)
+            done += self._run_some(launches[start : start + MAX_KERNELS], progress, restore)
         return done
 
-    def _run_some(self, launches: Sequence[Launch], progress: Callable[[int, float], None] | None) -> list[TimedRun]:
+    def _run_some(
+        self, launches: Sequence[Launch], progress: Callable[[int, float], None] | None, restore: Callable | None
+    ) -> list[TimedRun]:
         gpu = self.records.gpu[0]
         prepared = prepare(self.config, self.records, launches, self._programs, self._threads_for(launches))
         self._prepared = prepared
@@ -140,21 +164,32 @@ class Machine:
         if gpu.hooks.clocks_choose:
             self._levels.begin()
         share(self.records, prepared)
-        first, before = int(gpu.cycle), Before(self._tally.read(), self.records.cores["n_stall"].copy())
+        before, seen = Before(int(gpu.cycle), self._tally.read(), self.records.cores["n_stall"].copy()), NOTHING_SEEN
         self._unfinished = True
+        if restore is not None:
+            before, seen = (paused := restore(self.tables())).before, paused.seen
         try:
-            is_done = self._run_grids(launches, progress)
+            is_done = self._run_grids(launches, progress, before, seen)
         except KeyboardInterrupt:
-            launch, so_far = self._under_way(launches, self._results(prepared, before, first))
-            raise Interrupted(launch, so_far, first) from None
+            launch, so_far = self._under_way(launches, self._results(prepared, before))
+            raise Interrupted(launch, so_far, before.cycle) from None
         if not is_done:
             if self.watch is not None:
                 self.watch.end(self._plain.requests, self.cycle)
-            launch, so_far = self._under_way(launches, self._results(prepared, before, first))
+            launch, so_far = self._under_way(launches, self._results(prepared, before))
             message = f"kernel '{launch.program.readable_name}' is not done after {self.max_cycles} cycles"
             raise CycleLimit(f"{message}\n{wait_graph(self.records)}", launch.program, so_far)
         self._unfinished = False
-        return self._results(prepared, before, first)
+        return self._results(prepared, before)
+
+    def tables(self) -> Tables:
+        """All that changes as the run under way goes on."""
+        ledgers = {"intervals": self._intervals.ledger, "levels": self._levels.ledger}
+        return Tables(self.records, self._own, ledgers, self._blocks, self._prepared)
+
+    def load(self, program: Program) -> Loaded:
+        """What the machine keeps of a program, which has its place in the order in which programs came."""
+        return self._programs.load(program)
 
     def _threads_for(self, launches: Sequence[Launch]) -> int:
         """How many host threads run some launches: one where they, a policy or a watch need the cores one after another."""
@@ -172,11 +207,10 @@ class Machine:
         k = next((k for k in range(len(launches)) if kernel[k].finished_ctas < kernel[k].launch.n_ctas), len(launches) - 1)
         return launches[k], runs[k]
 
-    def _run_grids(self, launches: Sequence[Launch], progress: Callable | None) -> bool:
+    def _run_grids(self, launches: Sequence[Launch], progress: Callable | None, before: Before, seen: Progress) -> bool:
         """Stretch after stretch until all is done; in between, what needs the host. False if the limit of cycles comes first."""
-        cycle = first = self.cycle
-        seen = Progress(-1, -1, [], cycle)
-        last = cycle + self.max_cycles if self.max_cycles is not None else int(FAR_FUTURE)
+        cycle, first = self.cycle, before.cycle
+        last = first + self.max_cycles if self.max_cycles is not None else int(FAR_FUTURE)
         while cycle < last:
             outcome, end = Outcome.SPENT, min(cycle + STRETCH, last)
             while outcome == Outcome.SPENT and cycle < end:
@@ -184,6 +218,8 @@ class Machine:
                 cycle = self.cycle
                 if progress is not None:
                     progress(cycle - first, self._share_done(launches))
+                if self.on_pause is not None and outcome == Outcome.SPENT:
+                    self.on_pause(Paused(before, seen))
             if outcome == Outcome.DONE:
                 return True
             if outcome in (Outcome.SERVICE, Outcome.FAULT):
@@ -310,8 +346,8 @@ class Machine:
         """Which CTAs came to which blocks of global memory since the machine was built."""
         return sharing(*pairs_of(self._blocks))
 
-    def _results(self, prepared: Prepared, before: Before, first: int) -> list[TimedRun]:
-        """What was counted since `before` and the cycle `first`, up to and including this cycle."""
+    def _results(self, prepared: Prepared, before: Before) -> list[TimedRun]:
+        """What was counted since `before`, up to and including this cycle."""
         gpu = self.records.gpu[0]
         counters = self._tally.named(self._counted() - before.counters)
         by_scheduler = (self.records.cores["n_stall"] - before.stalls)[:, : self.config.issue.schedulers]
@@ -325,7 +361,7 @@ class Machine:
         runs = []
         for k, (fits, counts, loads) in enumerate(zip(prepared.fits, prepared.counts, prepared.loads, strict=True)):
             kernel, (start, end) = gpu.kernel[k], spans[k]
-            took = end - start + 1, int(gpu.cycle) - first
+            took = end - start + 1, int(gpu.cycle) - before.cycle
             issued = int(kernel.issued), int(kernel.issued_threads)
             time = seconds(self.config, took[0]) if levels is None else seconds_by_level(self.config, levels)
             runs.append(TimedRun(*took, *issued, causes, counters, fits, counts, *spent, by_scheduler, loads, start, time))

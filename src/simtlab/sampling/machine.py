@@ -30,6 +30,8 @@ class SampledMachine(Machine):
     """A machine whose launches are sampled as the settings say; `functional_threads` of the host run what is left out
     of the detail."""
 
+    samples = True
+
     def __init__(self, *given: Any, sampling: Sampling, functional_threads: int = 1):
         self.sampling, self.functional_threads = sampling, functional_threads
         self.clusters = Clusters(sampling.similar)
@@ -40,14 +42,16 @@ class SampledMachine(Machine):
         self._known: dict[int, tuple[str, Program]] = {}
         super().__init__(*given)
 
-    def _run_some(self, launches: Sequence[Launch], progress: Callable[[int, float], None] | None) -> list[TimedRun]:
+    def _run_some(
+        self, launches: Sequence[Launch], progress: Callable[[int, float], None] | None, restore: Callable | None
+    ) -> list[TimedRun]:
         self._reason, self._sampler, self._launch = self.why_in_full(launches), None, launches[0]
         n_ctas, wave = int(launches[0].record[0].n_ctas), self.wave_of(launches[0])
         if not self._reason and n_ctas < FEWEST_WAVES * wave:
             self._reason = f"it has fewer than {FEWEST_WAVES} waves of CTAs"
         if not self._reason:
             self._sampler = Sampler(self, n_ctas, wave, self.sampling)
-        return super()._run_some(launches, progress)
+        return super()._run_some(launches, progress, restore)
 
     def wave_of(self, launch: Launch) -> int:
         """CTAs of a launch that the machine holds at once."""
@@ -70,8 +74,8 @@ class SampledMachine(Machine):
             self._sampler.look()
         return outcome
 
-    def _results(self, prepared: Prepared, before: Before, first: int) -> list[TimedRun]:
-        runs = super()._results(prepared, before, first)
+    def _results(self, prepared: Prepared, before: Before) -> list[TimedRun]:
+        runs = super()._results(prepared, before)
         if self._sampler is None:
             for run in runs:
                 run.sampled = Sampled(1.0, 0.0, reason=self._reason)
