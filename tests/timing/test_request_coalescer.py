@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import simtlab as sl
+from simtlab.machine.network import request_coalescer
 from tests.timing import mixed
 from tests.timing.machines import kernel
 
@@ -15,7 +16,7 @@ READ = "ld.global.u32 %r4, [%d4];\nst.global.u32 [%d5], %r4;\n"
 
 def machine(cores_of_a_group: int, **more) -> sl.Gpu:
     changes = {"core.cores": CORES, "core.isa": "ptx", "l1i.ideal": True, "network.coalescing_cores": cores_of_a_group,
-               "network.code_coalescing_cores": 0, "network.coalescing_groups": "neighbours"}  # fmt: skip
+               "policies.cta_dispatch": "round-robin"}  # fmt: skip
     return sl.Gpu("h200", set=changes | more, memory_bytes=1 << 24)
 
 
@@ -75,20 +76,43 @@ def test_instructions_are_coalesced_too():
     assert reads(shared) - SECTORS == shared["l1i_misses"] // CORES
 
 
-@pytest.mark.parametrize(("sharing_code", "times"), [(0, 2), (1, 4), (2, 2), (4, 1)])
-def test_groups_that_share_code_may_be_others_than_those_that_share_data(sharing_code, times):
-    """0: the same, here two of two cores."""
-    changes = {"l1i.ideal": False, "l1i.launch_lines": 0, "network.code_coalescing_cores": sharing_code}
-    found, written = ran(machine(2, **changes), READ)
-    assert reads(found) - SECTORS * 2 == found["l1i_misses"] // CORES * times
+def test_cores_are_dealt_evenly_over_the_gpcs_by_tpcs():
+    """An H200 has six GPCs of 16 cores and two of 18, an A100 seven, an RTX 2080 Ti six of at most 12."""
+    assert request_coalescer.sizes(132, 18) == 6 * [16] + 2 * [18]
+    assert request_coalescer.sizes(108, 16) == 2 * [14] + 5 * [16]
+    assert request_coalescer.sizes(68, 12) == 2 * [10] + 4 * [12]
+    assert request_coalescer.sizes(4, 3) == [2, 2]
+    assert request_coalescer.sizes(5, 2) == [1, 2, 2]
+
+
+@pytest.mark.parametrize(("most", "requests"), [(0, 1), (1, 4), (2, 2), (3, 2), (4, 1)])
+def test_so_many_reads_share_one_answer(most, requests):
+    found, written = ran(machine(CORES, **{"network.coalescing_requests": most}), READ)
+    assert reads(found) == SECTORS * requests
     assert (written == np.arange(7, 39)).all()
 
 
-@pytest.mark.parametrize(("groups", "requests"), [("neighbours", 1), ("interleaved", 2)])
-def test_two_ctas_side_by_side_share_reads_if_their_cores_are_of_one_group(groups, requests):
-    """Groups of two: cores 0 and 1, or 0 and 2."""
-    found, _ = ran(machine(2, **{"network.coalescing_groups": groups}), READ, ctas=2)
+def after(turns: int, body: str) -> str:
+    """A body that the second CTA comes to later than the first, by so many turns of two instructions."""
+    loop = f"W: add.u32 %r9, %r9, 1;\nsetp.lt.u32 %p2, %r9, {turns};\n@%p2 bra W;\n"
+    return f"mov.u32 %r9, 0;\nsetp.eq.u32 %p1, %r2, 0;\n@%p1 bra G;\n{loop}G: {body}"
+
+
+@pytest.mark.parametrize(("open_cycles", "requests"), [(0, 1), (4, 2), (400, 1)])
+def test_a_read_that_the_l2_has_not_is_shared_for_so_long(open_cycles, requests):
+    """The second comes some 40 cycles later, and the data hundreds of cycles later."""
+    changes = {"network.coalescing_hit_cycles": min(open_cycles, 4), "network.coalescing_miss_cycles": open_cycles}
+    found, _ = ran(machine(CORES, **changes), after(2, READ), ctas=2)
     assert reads(found) == SECTORS * requests
+
+
+def test_a_line_is_shared_by_who_wants_the_same_sectors():
+    """The first CTA reads all four of a line, the others the first half of it; then each reads for itself."""
+    half = "setp.eq.u32 %p1, %r2, 0;\nsetp.lt.or.u32 %p2, %r1, 16, %p1;\nmov.u32 %r4, 7;\n@%p2 ld.global.u32 %r4, [%d4];\n"
+    found, written = ran(machine(CORES), half + "st.global.u32 [%d5], %r4;\n")
+    assert reads(found) == SECTORS + 3 * SECTORS // 2
+    assert (written[1:, 16:] == 7).all()
+    assert (written[0] == np.arange(7, 39)).all()
 
 
 def test_no_shared_answer_is_lost_by_a_core_that_others_wait_at():

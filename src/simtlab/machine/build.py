@@ -15,6 +15,7 @@ from simtlab.machine.limits import MAX_ANSWERS, MAX_MSHRS, MAX_SLICE_QUEUE
 from simtlab.machine.memory import address_map, cache, dram, mshr
 from simtlab.machine.memory.l1 import WritePolicy
 from simtlab.machine.network import network as net
+from simtlab.machine.network import request_coalescer
 from simtlab.machine.network.checkerboard import crosspoints, half_routers
 from simtlab.machine.network.packet import flits_for
 from simtlab.machine.record import new_records
@@ -169,13 +170,12 @@ def _configure_gpu(gpu: Any, config: MachineConfig) -> None:
 
 
 def _configure_coalescer(coalescer: Any, config: MachineConfig) -> None:
-    network, cores = config.network, config.core.cores
-    coalescer.cores, coalescer.data, coalescer.address[:] = network.coalescing_cores, network.coalesces_data, -1
-    coalescer.code_cores = network.code_coalescing_cores or network.coalescing_cores
-    coalescer.interleaved = network.coalescing_groups == "interleaved"
-    coalescer.groups = -(-cores // coalescer.cores) if coalescer.cores else 0
-    coalescer.code_groups = -(-cores // coalescer.code_cores) if coalescer.code_cores else 0
-    coalescer.first_of_code = coalescer.groups if network.code_coalescing_cores else 0
+    network = config.network
+    groups = request_coalescer.sizes(config.core.cores, network.coalescing_cores) if network.coalescing_cores else []
+    coalescer.groups, coalescer.most, coalescer.data = len(groups), network.coalescing_requests, network.coalesces_data
+    coalescer.hit_cycles, coalescer.miss_cycles = network.coalescing_hit_cycles, network.coalescing_miss_cycles
+    coalescer.lines["key"] = request_coalescer.FREE
+    coalescer.group[: config.core.cores] = np.repeat(np.arange(len(groups)), groups) if groups else 0
 
 
 def _configure_core(core: Any, config: MachineConfig) -> None:

@@ -6,7 +6,7 @@ Larger ones cost speed: the host is quickest at what lies within 32 KB of a reco
 MAX_THREADS = 64  # host threads that run one machine
 
 # A core
-MAX_GROUPS = 64  # of cores that share requests for code
+MAX_GROUPS = 64  # of cores that share requests
 MAX_CORES = 256
 MAX_WARPS = 64  # of a core
 MAX_CTAS = 32

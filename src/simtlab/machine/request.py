@@ -58,6 +58,11 @@ request_t = record_t(
         ("ready", "i8"),  # the cycle (of the unit that holds it) from which it may go on
         ("next", "i4"),  # the next request of a list it is on
         ("follower", "i4"),  # the next of its packet, see `network/sector_packet.py`
+        ("sharers", "i4"),  # the first of those that wait for its answer, see `network/request_coalescer.py`
+        ("head", "i4"),  # the first request of its packet, even after this has come apart
+        ("mate", "i4"),  # … and the next
+        ("shared", "i2"),  # packets that wait for the packet it is the first of
+        ("sectors", "i2"),  # of its line, that its packet asks for
         ("bytes", "i4"),  # of data it moves
         ("dram_bytes", "i4"),  # … between the L2 and DRAM
         ("words", "u8"),  # that a write writes, from its address on

@@ -20,14 +20,18 @@ class Network:
     input_speedup: int = count("flits", "flits an input port may send into the switch in one cycle", high=MAX_VCS)
     header_bytes: int = count("bytes", "what a packet carries besides data", low=0, high=64)
     coalescing_cores: int = count(
-        "cores", "cores of a group that share a read under way, of data, instructions or constants; 0: none do", low=0,
-        high=128, default=0,
+        "cores", "the most cores of a GPC, which share a read under way, of data, instructions or constants; cores are dealt"
+        " evenly, those side by side together; 0: none share", low=0, high=128, default=0,
     )  # fmt: skip
-    code_coalescing_cores: int = count(
-        "cores", "the same, of a group that shares instructions and constants; 0: as coalescing_cores", low=0, high=128, default=0
+    coalescing_requests: int = count(
+        "reads", "of data, that share one answer; 0: any number", low=0, high=128, default=0
     )
-    coalescing_groups: str = choice(
-        "which cores are a group: those side by side, or every n-th of them", "neighbours", "interleaved", default="neighbours"
+    coalescing_hit_cycles: int = count(
+        "core cycles", "for which a read of data that the L2 has may be shared; 0: all are until the answer has come", low=0,
+        high=4096, default=0,
+    )  # fmt: skip
+    coalescing_miss_cycles: int = count(
+        "core cycles", "the same of one that the L2 has not (with coalescing_hit_cycles)", low=0, high=4096, default=0
     )
     coalesces_data: bool = flag("they share reads of data too, not only of instructions and constants", default=True)
     packet_sectors: int = count("sectors", "of one line, that a core reads with one packet", high=8, default=1)

@@ -155,13 +155,10 @@ def _shared_memory_rules(config: "MachineConfig") -> Broken:
 
 
 def _network_rules(config: "MachineConfig") -> Broken:
-    cores, groups = config.core.cores, 0
-    for key in ("coalescing_cores", "code_coalescing_cores"):
-        sharing = getattr(config.network, key)
-        groups += -(-cores // sharing) if sharing else 0
-        if sharing and groups > MAX_GROUPS:
-            yield f"network.{key}", sharing, f"of core.cores ({cores}) there would be more than {MAX_GROUPS} groups"
-    network = config.network
+    network, cores = config.network, config.core.cores
+    if network.coalescing_cores and -(-cores // network.coalescing_cores) > MAX_GROUPS:
+        allowed = f"of core.cores ({cores}) there would be more than {MAX_GROUPS} groups"
+        yield "network.coalescing_cores", network.coalescing_cores, allowed
     longest = max(("l1d", "l1i", "l1c", "l1t", "l2"), key=lambda name: getattr(config, name).line_bytes)
     line_bytes = getattr(config, longest).line_bytes
     flits = -(-(network.header_bytes + line_bytes) // network.flit_bytes)

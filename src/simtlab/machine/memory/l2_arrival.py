@@ -5,6 +5,7 @@ import numpy as np
 from simtlab.compiled import call_hook, compiled
 from simtlab.machine.fifo import bring_forward, front, is_full, item_at, push
 from simtlab.machine.memory.cache import NO_WAY, announce, probe_set, sector_of, set_of
+from simtlab.machine.memory.l1 import sector_bit
 from simtlab.machine.memory.l2_entry import is_far
 from simtlab.machine.memory.mshr import NO_ENTRY
 from simtlab.machine.request import Kind, L2Answer
@@ -34,6 +35,13 @@ def arrive(gpu, slice, requests, number):
         push(slice.input, number)
     announce(slice.cache, request.set)
     wake_slice(gpu, slice.number, max(request.ready, gpu.l2.cycle + 1))
+
+
+@compiled
+def is_there(gpu, slice, request):
+    """Whether the L2 has what a read wants already."""
+    way = probe_set(slice.cache, set_for(gpu, slice.cache, request), sector_of(slice.cache, request.address))
+    return way != NO_WAY and slice.cache.line[way].sectors & sector_bit(slice.cache, request.address) != 0
 
 
 @compiled

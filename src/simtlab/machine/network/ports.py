@@ -14,7 +14,7 @@ from simtlab.machine.memory.l2_arrival import arrive, wake_slice
 from simtlab.machine.memory.l2_entry import is_crowded, is_out_of_room
 from simtlab.machine.network import network as net
 from simtlab.machine.network.request_coalescer import hand_out, is_coalesced, join, note_sent
-from simtlab.machine.network.sector_packet import following, gather
+from simtlab.machine.network.sector_packet import following, gather, seal
 from simtlab.machine.request import Kind
 
 send, receivers, receive, take, move_packets = net.send, net.receivers, net.receive, net.take, net.tick
@@ -27,7 +27,7 @@ TO_MEMORY, TO_CORES = 0, 1
 def tick_to_memory(gpus, cores, slices, network, requests, cycle):
     """Requests enter, move, and are taken out where there is room for them."""
     for thread in range(len(gpus)):
-        inject_all(gpus, gpus[thread], cores, network, requests, cycle)
+        inject_all(gpus, gpus[thread], cores, slices, network, requests, cycle)
     move_packets(network, cycle)
     deliver_to_slices(gpus, slices, network, requests)
 
@@ -53,7 +53,7 @@ def wake_receivers(gpus, cores, slices, requests):
         its = gpus[cores[request.core].thread]
         its.wake[request.core] = min(its.wake[request.core], gpu.cycle + 1)
         if is_coalesced(gpu.coalescer, request):
-            hand_out(gpus, cores, requests, request)
+            hand_out(gpus, cores, requests, gpu.answers[k])
     gpu.answer_count = 0
     for first in range(0, gpu.slices, WORD_BITS):
         left = gpu.relieved.words[first >> 6]
@@ -65,12 +65,12 @@ def wake_receivers(gpus, cores, slices, requests):
 
 
 @compiled
-def inject_all(gpus, gpu, cores, network, requests, cycle):
+def inject_all(gpus, gpu, cores, slices, network, requests, cycle):
     """A thread's clusters of cores that have something to send."""
     for first in range(0, gpu.clusters, WORD_BITS):
         left = gpu.senders.words[first >> 6]
         while left != 0:
-            inject(gpus[0].coalescer, gpu, cores, network, requests, first + count_trailing_zeros(left), cycle)
+            inject(gpus[0].coalescer, gpu, cores, slices, network, requests, first + count_trailing_zeros(left), cycle)
             left = np.uint64(left & (left - np.uint64(1)))
 
 
@@ -104,7 +104,7 @@ def deliver_to_cores(gpus, cores, network, requests):
 
 
 @compiled
-def inject(coalescer, gpu, cores, network, requests, cluster, cycle):
+def inject(coalescer, gpu, cores, slices, network, requests, cluster, cycle):
     """The cores of a cluster take turns at its network port."""
     first = cluster * gpu.cores_per_cluster
     turn = gpu.inject_turn[cluster]
@@ -117,15 +117,17 @@ def inject(coalescer, gpu, cores, network, requests, cluster, cycle):
             continue  # of a core that has run ahead
         request = requests.entry[number]
         shares = is_coalesced(coalescer, request)
-        joins = shares and join(coalescer, requests, number)
-        size = 1 if joins or gpu.packet_sectors == 1 else gather(gpu, requests, cores[c].inject)
+        size = 1 if gpu.packet_sectors == 1 else gather(gpu, requests, cores[c].inject)
+        if shares:
+            seal(gpu, requests, number)
+        joins = shares and join(coalescer, gpu, requests, number)
         if joins or send(network, requests, number, cluster, cycle):
             for _ in range(size):
                 sent = pop(cores[c].inject)
                 if not joins:
                     requests.entry[sent].sent = gpu.cycle
-                if shares and not joins:
-                    note_sent(coalescer, requests.entry[sent])
+            if shares and not joins:
+                note_sent(coalescer, gpu, slices, requests, number)
             have_left(gpu, cores[c], cluster, size)
             gpu.inject_turn[cluster] = c + 1 - first if c + 1 - first < gpu.cores_per_cluster else 0
         return

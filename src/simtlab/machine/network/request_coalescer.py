@@ -1,93 +1,156 @@
-"""The request coalescer in front of the network: while a read is under way from one core of a group, others of the group that
-want the same wait for the same answer instead of asking for their own.
+"""The request coalescer in front of the network (Nsight Compute's LRC): while a read of one core of a GPC is under way, others of
+the GPC that want the same wait for the same answer instead of asking for their own.
 
 All cores begin a kernel with the same code, and often with the same data. Without this, each line would leave the L2 once for
-every core. Reads under way are kept in a table by a hash of their address; one that finds its place taken goes alone.
+every core. An H200 was asked which reads are shared (two to all cores read lines at set times, the L2's sectors counted by `ncu`):
+those of any cores of a GPC, up to four for one answer (`network.coalescing_requests`), if they want the same sectors of the line,
+and for a short while if the L2 has the line, longer if it must come from DRAM (`coalescing_hit_cycles`, `coalescing_miss_cycles`).
+Code and constants are shared by all of a GPC until they have come.
+
+A line that is being read is one entry of a table for all GPCs, by a hash of its address, with the sectors that were asked for and
+the last packet of each GPC that others may join. Once somebody asks for other sectors of it, each core asks for itself until the
+entry has gone (fitted: ncu, L2 sectors of gather.14, mergeHistogram64 and MM, which with an entry for each set of sectors come to
+0.75, 0.35 and 0.63 of the H200's). Those who wait for a request are a list by `next` that it begins.
 """
 
 import numpy as np
 
 from simtlab.compiled import compiled
 from simtlab.machine.fifo import NOTHING, push
-from simtlab.machine.limits import MAX_GROUPS
+from simtlab.machine.limits import MAX_CORES, MAX_GROUPS
+from simtlab.machine.memory.l2_arrival import is_there
 from simtlab.machine.record import record_t
 from simtlab.machine.request import Kind
 
-PLACES = 512  # for reads under way of one group
-PLACE_BITS = 9
+PLACES = 16384  # for lines that are being read
+PLACE_BITS = 14
 GOLDEN = np.uint64(0x9E37_79B9_7F4A_7C15)  # spreads addresses over the places
 FREE = -1
+CORES_OF_A_TPC = 2
 READ, INSTRUCTION, CONSTANT = int(Kind.READ), int(Kind.INSTRUCTION), int(Kind.CONSTANT)
+ANY_TIME = np.int64(1 << 62)
+MIXED = 0  # several reads have asked for different sectors
 
+line_t = record_t(
+    [
+        ("key", "i8"),  # its address, see `key_of`
+        ("until", "i8"),  # the last cycle in which reads of it are shared
+        ("sectors", "i8"),
+        ("packet", "i4", (MAX_GROUPS,)),  # of each group: the first request of the last one that others may join, or FREE
+    ]
+)
 coalescer_t = record_t(
     [
-        ("cores", "i8"),  # of a group; 0: requests are not coalesced
-        ("code_cores", "i8"),  # of a group that shares instructions and constants
-        ("groups", "i8"),  # that share data, which stand before those that share code
-        ("code_groups", "i8"),
-        ("first_of_code", "i8"),
-        ("interleaved", "i8"),  # every n-th core is of one group
+        ("groups", "i8"),  # of cores; 0: requests are not coalesced
+        ("most", "i8"),  # reads of data that share an answer
         ("data", "i8"),  # of data too, not only of instructions and constants
-        ("address", "i8", (MAX_GROUPS, PLACES)),  # by group: what is read, or FREE
-        ("waiting", "i8", (MAX_GROUPS, PLACES)),  # the first of the requests that wait for each, a list by `next`
+        ("hit_cycles", "i8"),  # for which a read is shared that the L2 has; 0: until the answer comes
+        ("miss_cycles", "i8"),  # … that it has not
+        ("group", "i2", (MAX_CORES,)),  # of each core
+        ("lines", line_t, (PLACES,)),
     ]
 )
 
 
+def sizes(cores: int, most: int) -> list[int]:
+    """How many cores each group has, at most so many: they are dealt evenly, by TPCs where `most` is a number of these."""
+    groups, unit = -(-cores // most), 1 if most % CORES_OF_A_TPC or cores % CORES_OF_A_TPC else CORES_OF_A_TPC
+    units = cores // unit
+    return [unit * (units // groups + (g >= groups - units % groups)) for g in range(groups)]
+
+
 @compiled
 def is_coalesced(coalescer, request):
-    if request.kind == READ:
-        return coalescer.cores > 0 and coalescer.data != 0
-    return coalescer.code_cores > 0 and (request.kind == INSTRUCTION or request.kind == CONSTANT)
-
-
-@compiled
-def group_of(coalescer, request):
-    """The cores that a request's core shares it with."""
-    if request.kind == READ:
-        return request.core % coalescer.groups if coalescer.interleaved else request.core // coalescer.cores
-    place = request.core % coalescer.code_groups if coalescer.interleaved else request.core // coalescer.code_cores
-    return coalescer.first_of_code + place
-
-
-@compiled
-def place_of(address):
-    return np.int64(np.uint64(np.uint64(address >> 5) * GOLDEN) >> np.uint64(64 - PLACE_BITS))
-
-
-@compiled
-def join(coalescer, requests, number):
-    """Wait for the answer to another's request, if there is one under way."""
-    request = requests.entry[number]
-    group, place = group_of(coalescer, request), place_of(request.address)
-    if coalescer.address[group, place] != request.address:
+    if coalescer.groups == 0:
         return False
-    request.next = coalescer.waiting[group, place]
-    request.sent = request.arrived = request.answered = request.born
-    coalescer.waiting[group, place] = number
+    if request.kind == READ:
+        return coalescer.data != 0
+    return request.kind == INSTRUCTION or request.kind == CONSTANT
+
+
+@compiled
+def key_of(gpu, request):
+    """The line of a read; code is shared request by request."""
+    return request.address >> gpu.packet_shift << gpu.packet_shift if request.kind == READ else request.address | 1
+
+
+@compiled
+def place_of(key):
+    return np.int64(np.uint64(np.uint64(key) * GOLDEN) >> np.uint64(64 - PLACE_BITS))
+
+
+@compiled
+def join(coalescer, gpu, requests, number):
+    """All requests of a packet wait for the answers to another's, if there is one under way like it; whether they do."""
+    request = requests.entry[number]
+    key = key_of(gpu, request)
+    line = coalescer.lines[place_of(key)]
+    first = np.int64(line.packet[coalescer.group[request.core]])
+    if line.key != key or first == FREE or requests.entry[first].kind != request.kind:
+        return False
+    if request.kind == READ:
+        is_full = coalescer.most > 0 and requests.entry[first].shared + 1 >= coalescer.most
+        if is_full or line.sectors != request.sectors or gpu.cycle > line.until:
+            return False
+    requests.entry[first].shared += 1
+    mate = np.int64(number)
+    while mate != NOTHING:
+        mate = wait_for(requests, mate, first)
     return True
 
 
 @compiled
-def note_sent(coalescer, request):
-    """A request is under way: others may wait for its answer, if its place is free."""
-    group, place = group_of(coalescer, request), place_of(request.address)
-    if coalescer.address[group, place] == FREE:
-        coalescer.address[group, place], coalescer.waiting[group, place] = request.address, NOTHING
+def wait_for(requests, number, first):
+    """A request waits for the one of a packet that is like it. Gives the next of its own packet."""
+    request, other = requests.entry[number], first
+    while requests.entry[other].address != request.address:
+        other = np.int64(requests.entry[other].mate)
+    request.next = requests.entry[other].sharers
+    requests.entry[other].sharers = number
+    request.sent = request.arrived = request.answered = request.born
+    following = np.int64(request.follower)
+    request.follower = NOTHING
+    return following
 
 
 @compiled
-def hand_out(gpus, cores, requests, request):
-    """An answer has come: those who waited for it have it too."""
-    coalescer, now = gpus[0].coalescer, gpus[0].cycle
-    group, place = group_of(coalescer, request), place_of(request.address)
-    if coalescer.address[group, place] != request.address:
+def note_sent(coalescer, gpu, slices, requests, number):
+    """A packet is under way: others may wait for its answer, for as long as the L2 takes to have it."""
+    request = requests.entry[number]
+    key = key_of(gpu, request)
+    line = coalescer.lines[place_of(key)]
+    if line.key != key or (request.kind == READ and gpu.cycle > line.until):
+        if line.key != key and gpu.cycle <= line.until:
+            return  # another line's place
+        line.key, line.sectors, line.until = key, request.sectors, 0
+        line.packet[: coalescer.groups] = FREE
+    elif request.kind == READ and line.sectors != request.sectors:
+        line.sectors = MIXED
         return
-    number = coalescer.waiting[group, place]
-    coalescer.address[group, place], coalescer.waiting[group, place] = FREE, NOTHING
+    line.packet[coalescer.group[request.core]] = number
+    if request.kind == READ and coalescer.hit_cycles == 0:
+        line.until = ANY_TIME
+    elif request.kind == READ and is_there(gpu, slices[request.slice], request):
+        line.until = gpu.cycle + coalescer.hit_cycles
+    elif request.kind == READ and line.until == 0:
+        line.until = gpu.cycle + coalescer.miss_cycles
+
+
+@compiled
+def hand_out(gpus, cores, requests, answered):
+    """An answer has come: those who waited for it have it too, and nobody may join its packet any more."""
+    coalescer, now = gpus[0].coalescer, gpus[0].cycle
+    request = requests.entry[answered]
+    key, group = key_of(gpus[0], request), coalescer.group[request.core]
+    line = coalescer.lines[place_of(key)]
+    if line.key == key and line.packet[group] == request.head:
+        line.packet[group] = FREE
+        line.until = min(line.until, now)
+    number = np.int64(request.sharers)
+    request.sharers = NOTHING
     while number != NOTHING:
         other = requests.entry[number]
-        following = other.next
+        following = np.int64(other.next)
         other.next, other.delivered, other.l2_answer = NOTHING, now, request.l2_answer
         push(cores[other.core].responses, number)
         gpu = gpus[cores[other.core].thread]

@@ -6,6 +6,8 @@ wait for it. Where `network.packet_sectors` is more than one, what the GPU would
 form a list by `follower`.
 """
 
+import numpy as np
+
 from simtlab.compiled import compiled
 from simtlab.machine.fifo import NOTHING, item_at
 from simtlab.machine.request import Kind
@@ -35,6 +37,19 @@ def go_together(gpu, one, other):
     """Whether a request is of the same core and line as the one before it, and may leave now too."""
     same = other.kind == READ and other.core == one.core and (one.address ^ other.address) >> gpu.packet_shift == 0
     return same and other.born <= gpu.cycle and other.ready <= gpu.l2.cycle
+
+
+@compiled
+def seal(gpu, requests, number):
+    """Note in a packet's requests what they were sent with: which sectors of the line, and which others."""
+    sectors, mate = np.int64(0), np.int64(number)
+    while mate != NOTHING:
+        request = requests.entry[mate]
+        within = request.address & ((np.int64(1) << gpu.packet_shift) - 1)
+        sectors |= np.int64(1) << (within // gpu.sector_bytes)
+        request.head, request.mate, request.sharers, request.shared = number, request.follower, NOTHING, 0
+        mate = np.int64(request.follower)
+    requests.entry[number].sectors = sectors
 
 
 @compiled
