@@ -57,6 +57,16 @@ def test_the_studies_share_their_baseline():
     assert all("mechanism=ccws" in one for one in shared if "mechanism" in one)
 
 
+def test_row_locality_is_kept_for_dram_that_serves_requests_in_order():
+    """The policy oldest-first would take row hits of a bank out of order all the same."""
+    figure = next(figure for figure in STUDIES[0].figures if figure.name == "arbitration")
+    runs = list(Runs(figure.runs(Setting("gtx480", "small"))).experiments())
+    in_order = [one for one in runs if one.machine.changes == {"dram.scheduler": "fcfs"}]
+    assert len(in_order) == 3 * len(SURVEY.programs)
+    assert all(not one.machine.changes for one in runs if one not in in_order)
+    assert all("dram_scheduler" not in one.machine.policies for one in runs)
+
+
 @pytest.mark.parametrize("figure", FIGURES)
 def test_a_figure_without_results_has_no_values_and_says_so(figure):
     chart = figure.drawn([])
