@@ -68,7 +68,7 @@ INTERRUPTED = Survey({
         "HT": "swaps locks from the start",
     },
 }, {"warp_scheduler": "gto"})  # fmt: skip
-URGENT = {"workload": "SCP", "size": "tiny", "priority": 1, "delay_cycles": 30_000}
+URGENT = {"workload": "SCP", "size": "tiny", "priority": 1, "delay_cycles": 30_000, "vectors": 30, "ctas": 30}  # two a core
 WAYS: dict[str, Policies] = {
     "drain": {"preemption": "always,how=2"}, "switch": {"preemption": "always,how=1"}, "flush": {"preemption": "always,how=3"},
     "Chimera": mechanism("chimera"),
@@ -165,8 +165,9 @@ STUDY = Study(
         Figure("urgent", "An urgent kernel beside another: how soon it is done", urgent_runs,
                INTERRUPTED.gains("speed of the urgent kernel over no preemption", WAYS, value="beside_cycles"), [
             Expected("Chimera; theirs the mean turnaround of all programs", "Chimera", ALL, 5.5, CHIMERA15),
-        ], f"{URGENT['workload']} at {URGENT['size']}, of a higher priority, comes {URGENT['delay_cycles']:,} cycles after the "
-           "other has begun. Without preemption its CTAs are the next to begin, which is what draining does.", words=who_wins),
+        ], f"{URGENT['workload']} with {URGENT['ctas']} CTAs of a higher priority comes {URGENT['delay_cycles']:,} cycles after "
+           "the other program has begun. Without preemption its CTAs are the next to begin, which is what draining does.",
+               words=who_wins),
         Figure("urgent-cost", "An urgent kernel beside another: until both are done", urgent_runs,
                INTERRUPTED.gains("cycles of both without preemption over those with it", WAYS), [
             Expected("Chimera; theirs the throughput of all programs", "Chimera", ALL, 1.122, CHIMERA15),
