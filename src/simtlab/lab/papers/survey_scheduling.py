@@ -67,7 +67,7 @@ INTERRUPTED = Survey({
         "CP": "adds to its grid in place, at the end of a CTA",
         "HT": "swaps locks from the start",
     },
-}, {"warp_scheduler": "gto"})  # fmt: skip
+}, ROUND_ROBIN)  # greedy then oldest would let an urgent kernel's warps, the youngest of a core, issue last  # fmt: skip
 URGENT = {"workload": "SCP", "size": "tiny", "priority": 1, "delay_cycles": 30_000, "vectors": 30, "ctas": 30}  # two a core
 WAYS: dict[str, Policies] = {
     "drain": {"preemption": "always,how=2"}, "switch": {"preemption": "always,how=1"}, "flush": {"preemption": "always,how=3"},
@@ -166,7 +166,8 @@ STUDY = Study(
                INTERRUPTED.gains("speed of the urgent kernel over no preemption", WAYS, value="beside_cycles"), [
             Expected("Chimera; theirs the mean turnaround of all programs", "Chimera", ALL, 5.5, CHIMERA15),
         ], f"{URGENT['workload']} with {URGENT['ctas']} CTAs of a higher priority comes {URGENT['delay_cycles']:,} cycles after "
-           "the other program has begun. Without preemption its CTAs are the next to begin, which is what draining does.",
+           "the other program has begun. Without preemption its CTAs are the next to begin, which is what draining does. "
+           "Warps issue in loose round robin.",
                words=who_wins),
         Figure("urgent-cost", "An urgent kernel beside another: until both are done", urgent_runs,
                INTERRUPTED.gains("cycles of both without preemption over those with it", WAYS), [
