@@ -215,8 +215,8 @@ STUDY = Study(
            f"{len(LIMITS)} limits, the best for each program.", words=who_wins),
         Figure("network", "Going around the L1 where the network never blocks", CONTENDED.runs(AROUND, keys=IDEAL),
                CONTENDED.gains("speedup over the same network without it", AROUND, keys=IDEAL), words=who_wins,
-               text="An access that goes around the L1 needs no line and no MSHR, so that more are under way. A crossbar of one "
-                    "buffer a port blocks more, the more there are; this network brings each packet after a cycle."),
+               text="An access that goes around the L1 needs no line and no MSHR, so that more are under way, of which "
+                    "the crossbar carries fewer a cycle the more there are. This network brings each packet after a cycle."),
         Figure("arbitration", "Row locality kept in the network", arbitration_runs, arbitration, words=who_wins,
                text="Yuan et al. want the network to bring requests in an order that even a simple DRAM scheduler serves well; "
                     "FR-FCFS, which looks for row hits itself, shows how far that goes."),
