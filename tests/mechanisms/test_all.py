@@ -91,6 +91,16 @@ def test_every_two_mechanisms_stand_beside_each_other_or_fill_one_slot():
     assert wrong == []
 
 
+@pytest.mark.parametrize("name", ALL)
+def test_a_mechanism_stands_beside_policies_of_other_slots(name):
+    """A throttle of CTAs, an arbiter of the network and a scheduler; or an error that names the slot that both fill."""
+    others = {"cta_throttle": "dyncta", "network_arbiter": "row-locality", "warp_scheduler": "icount"}
+    for slot in filled(name) & set(others):
+        with pytest.raises(ConfigError, match=f"both fill the slot {slot}"):
+            sl.Gpu("caps-gtx480", mechanism=name, **{slot: others.pop(slot)})
+    assert np.array_equal(sums(mechanism=name, **others)[1], sums()[1])
+
+
 def test_groups_have_every_pair():
     pairs = [frozenset(pair) for pair in combinations(ALL, 2) if "daws" not in pair]
     found = [frozenset(pair) for names in groups(pairs) for pair in combinations(names, 2)]

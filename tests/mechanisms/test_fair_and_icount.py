@@ -10,7 +10,8 @@ from tests.timing.machines import gpu, kernel, loop, one_core
 LOGGED = """
 from numba import njit
 inner = njit(pick.function)
-state = np.dtype([("count", "i8"), ("asked", "u8", (4096,)), ("given", "i8", (4096,)), ("rank", "i8", (4096, 8))])
+state = np.dtype([("count", "i8"), ("asked", "u8", (4096,)), ("given", "i8", (4096,)), ("rank", "i8", (4096, 8)),
+                  ("passed_over", "i8")])
 
 @hook
 def pick(core, own, ready, cycle):
@@ -80,6 +81,14 @@ def test_icount_takes_the_warp_with_least_in_the_pipeline(tmp_path):
     assert check(log) > 50
 
 
+def test_icount_lets_warps_that_compute_go_before_older_ones_with_loads_in_flight():
+    """What it passes over shows: with loads of odd warps alone in flight, and not where greedy then oldest picks."""
+    device = sl.Gpu(one_core().replace(LONG_BUFFER), warp_scheduler="icount", memory_bytes=1 << 26)
+    array = device.zeros(1 << 16, "u4")
+    made = kernel(device, PRELUDE + loop(LOADS + ADDITIONS, 24))(1, 256, [array, array])
+    assert 0 < made.counters["warp_scheduler.icount.passed_over"] < made.instructions
+
+
 def test_icount_passes_over_an_older_warp_that_has_loads_in_flight(tmp_path):
     """The odd warps have a load in flight while they add; younger even ones have none and go first."""
     log = run(tmp_path, "icount", "slot.in_flight", loop(LOADS + ADDITIONS, 24))
@@ -119,14 +128,16 @@ def test_warps_that_stay_together_share_their_misses():
         for _ in range(32):
             sums = sums * np.float32(0.5) + np.float32(1)
         assert np.allclose(out.numpy(), sums.sum())
+    assert runs["fair"].counters["warp_scheduler.fair.passed_over"] > 0
     assert runs["fair"].cycles < 0.9 * runs["gto"].cycles
     assert 512 <= runs["fair"].counters["l1_misses"] < 0.5 * runs["gto"].counters["l1_misses"]
 
 
 def test_one_warp_alone_is_scheduled_as_by_any_other():
     """There is nothing to choose."""
-    found = set()
+    runs = {}
     for policy in ("gto", "fair", "icount"):
         device = gpu(warp_scheduler=policy)
-        found.add(kernel(device, "mov.u32 %r1, 7;\n" + loop(ADDITIONS, 10))(1, 32, [device.zeros(1, "u4")] * 2).cycles)
-    assert len(found) == 1
+        runs[policy] = kernel(device, "mov.u32 %r1, 7;\n" + loop(ADDITIONS, 10))(1, 32, [device.zeros(1, "u4")] * 2)
+    assert len({run.cycles for run in runs.values()}) == 1
+    assert [runs[policy].counters[f"warp_scheduler.{policy}.passed_over"] for policy in ("fair", "icount")] == [0, 0]

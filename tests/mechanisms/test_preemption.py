@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import simtlab as sl
+from simtlab.policies import hook
+from tests.mechanisms.records import Example
 
 SOURCE = r"""
 extern "C" __global__ void slow(const float *x, float *out, int turns) {
@@ -98,6 +100,38 @@ def test_chimera_takes_the_cheapest_way_in_time():
     assert patient["drained"] > 0 == patient["switched"] + patient["flushed"]
     soon = counts(together(turns=60, delay=400, mechanism="chimera,latency_cycles=500")[0])
     assert soon["flushed"] > 0
+
+
+WAYS_BY_HAND = [  # cycles allowed, instructions done of 1,000 in 500 cycles, whether it can be flushed; how it goes
+    (10000, 990, 1, "DRAIN"),  # 10 instructions at its pace are 5 cycles, and cost nothing
+    (100, 500, 1, "FLUSH"),  # 500 more cycles are too long, 201 for a switch too: a flush takes none
+    (300, 500, 0, "SWITCH"),  # a switch is in time
+    (300, 500, 1, "SWITCH"),  # and at 402 costs less than the 500 cycles that a flush throws away
+    (100, 500, 0, "SWITCH"),  # nothing is in time: the fastest
+    (1000, 500, 1, "DRAIN"),  # 500 cycles are in time
+]
+
+
+@pytest.mark.parametrize(("allowed", "done", "flushable", "way"), WAYS_BY_HAND)
+def test_the_estimates_by_hand(allowed, done, flushable, way):
+    """CTAs of the kernel took 1,000 instructions so far; a context of 200 bytes moves at one a cycle."""
+    example = Example("chimera", warps=1, latency_cycles=allowed)
+    core, own = example.core, example.own
+    core.cta_context[0], core.context_hundredths, core.broken = 200, 100, 1 - flushable
+    own.kernel[0].ended, own.kernel[0].took = 2, 2000
+    own.cta[0].done, own.cta[0].since = done, 1000
+    chosen = example.tell("preemption_choose", 1, cycle=1500)
+    assert chosen == getattr(hook, way)  # of CTA slot 0
+
+
+@pytest.mark.parametrize(("kernel", "share"), [("slow", 0.5), ("in_place", 0.8)])
+def test_an_urgent_kernel_gains_with_chimera(kernel, share, plain):
+    """It does not wait for a CTA's end, and the other kernel is done nearly as soon. One that updates memory in place cannot be
+    flushed, and its contexts share the way to memory with its loads."""
+    low, high, *_ = together(kernel, mechanism="chimera,latency_cycles=500")
+    assert sum(counts(low).values()) > 0
+    assert high.cycles < share * plain[kernel][1].cycles
+    assert low.timing.elapsed < 1.2 * plain[kernel][0].timing.elapsed
 
 
 def test_without_an_urgent_kernel_it_does_nothing():

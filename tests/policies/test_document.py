@@ -36,3 +36,4 @@ def test_what_a_mechanism_does_is_the_first_paragraph_without_whose_it_is():
 def test_policies_of_one_slot_that_say_whose_they_are_are_there():
     assert {("network_arbiter", "row-locality"), ("cta_throttle", "dyncta"), ("warp_scheduler", "fair")} <= set(policies())
     assert ("warp_scheduler", "lrr") not in policies()
+    assert all(module.bytes_a_core >= 0 for module in policies().values())

@@ -21,6 +21,26 @@ NO_PARAMETERS = {"name": 'workloads = "BFS"', "size": 'size = "small"', "seed": 
 
 
 @dataclass(frozen=True)
+class Beside:
+    """A program that comes while an experiment's runs, in a stream of a priority whose launches come `delay_cycles` later."""
+
+    workload: str
+    size: str
+    priority: int = 1
+    delay_cycles: int = 0
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def values(self) -> dict[str, Any]:
+        """What was chosen, for a result."""
+        named = {"workload": Path(self.workload).name, "size": self.size}
+        when = {"priority": self.priority, "delay_cycles": self.delay_cycles}
+        return {f"beside.{name}": value for name, value in {**named, **when, **self.parameters}.items()}
+
+    def __str__(self) -> str:
+        return f"beside {Path(self.workload).name} {self.size} of priority {self.priority} after {self.delay_cycles} cycles"
+
+
+@dataclass(frozen=True)
 class Experiment:
     """A workload at a size on a machine. `parameters` change single parameters of the size, `files` are inputs of one's own."""
 
@@ -30,6 +50,13 @@ class Experiment:
     seed: int = 0
     parameters: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
+    beside: Beside | None = None  # another program that runs at once
+
+    @property
+    def other(self) -> Experiment | None:
+        """The program beside it as an experiment of its own."""
+        it = self.beside
+        return Experiment(it.workload, it.size, self.machine, self.seed, it.parameters) if it else None
 
     def program(self) -> Workload:
         from simtlab.workloads.frame import workload
@@ -55,7 +82,8 @@ class Experiment:
     def __str__(self) -> str:
         parameters = [f"{name}={value}" for name, value in {**self.parameters, **self.files}.items()]
         seed = [f"seed={self.seed}"] if self.seed else []
-        return ", ".join([f"{Path(self.workload).name} {self.size}", *parameters, *seed, str(self.machine)])
+        beside = [str(self.beside)] if self.beside else []
+        return ", ".join([f"{Path(self.workload).name} {self.size}", *parameters, *seed, *beside, str(self.machine)])
 
 
 def key_of(ingredients: Mapping[str, Any]) -> str:

@@ -51,7 +51,10 @@ class Look:
         self._seen: dict[Hashable, Any] = {}
 
     def ingredients(self, experiment: Experiment) -> dict[str, Any]:
-        return self.on_machine({**self._program(experiment), "seed": experiment.seed}, experiment.machine)
+        found = self.on_machine({**self._program(experiment), "seed": experiment.seed}, experiment.machine)
+        if experiment.beside is None or experiment.other is None:
+            return found
+        return {**found, "beside": {**self._program(experiment.other), **experiment.beside.values()}}
 
     def on_machine(self, workload: Mapping[str, Any], chosen: MachineChoice) -> dict[str, Any]:
         """A program's ingredients, with those of the machine and of simtlab."""

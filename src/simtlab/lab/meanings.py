@@ -39,6 +39,7 @@ def meanings() -> dict[str, tuple[str, str]]:
         "cycles": ("core cycles", "From launch to end, all launches together."),
         "machine_seconds": ("seconds", "The same as time on the machine, whose clocks a policy may change; of launches side by "
                             "side in streams the longest."),
+        "beside_cycles": ("core cycles", "Of the program beside: from the arrival of each of its launches to its end, added up."),
     }  # fmt: skip
     sampled = {
         "sampled_share": ("share", "Of a sampled run, warp instructions that were simulated in detail; the rest is extrapolated."),

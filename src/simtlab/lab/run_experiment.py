@@ -6,19 +6,22 @@ import platform
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simtlab.lab.errors import SourcesChanged
-from simtlab.lab.experiment import Experiment, key_of
+from simtlab.lab.experiment import Beside, Experiment, key_of
 from simtlab.lab.machines import NO_PROFILE, Host, MachineChoice
 from simtlab.lab.record import Record, pack
 from simtlab.lab.tables import TimedProgram, all_tables, totals
+from simtlab.workloads.beside import RunBeside, run_beside
 
 if TYPE_CHECKING:
     from simtlab.host.gpu import Gpu
     from simtlab.host.launch import Run
+    from simtlab.workloads.frame import Workload, WorkloadRun
 
 MOST_CYCLES = 1_000_000_000  # of a launch: one that spins for ever is given up
 Progress = Callable[[int], None]  # told the cycles so far, every now and then
@@ -36,10 +39,25 @@ def run_experiment(experiment: Experiment, progress: Progress | None = None) -> 
     gpu = experiment.machine.build(host(), earlier_runs(experiment, progress))
     if progress is not None:
         report(gpu, progress)
-    run = program.run(gpu)
+    run = run_program(experiment, program, gpu)
     if experiment.ingredients() != ingredients:
         raise SourcesChanged(f"{experiment}: its sources were changed while it ran; run it again")
-    return record_of(ingredients, experiment.machine, run, gpu, program.folder, time.perf_counter() - begin)
+    record = record_of(ingredients, experiment.machine, run, gpu, program.folder, time.perf_counter() - begin)
+    return with_beside(record, experiment.beside, run) if isinstance(run, RunBeside) else record
+
+
+def run_program(experiment: Experiment, program: Workload, gpu: Gpu) -> WorkloadRun | RunBeside:
+    """The program alone, or with the one beside it."""
+    if experiment.beside is None or experiment.other is None:
+        return program.run(gpu)
+    return run_beside(program, experiment.other.program(), gpu, experiment.beside.priority, experiment.beside.delay_cycles)
+
+
+def with_beside(record: Record, beside: Beside | None, run: RunBeside) -> Record:
+    """The record with what the program beside was, and how long it took."""
+    chosen = beside.values() if beside else {}
+    counters = {**record.counters, "beside_cycles": run.other_cycles}
+    return replace(record, inputs={**record.inputs, "beside": chosen}, counters=counters)
 
 
 def earlier_runs(experiment: Experiment, progress: Progress | None) -> Sequence[Run]:

@@ -23,7 +23,7 @@ from simtlab.storage import PACKAGE, digest_of_sources
 SIMULATOR = (
     "compiled.py", "dispatcher.py", "frontend", "isa", "program", "execute", "host", "machine",
     *(f"policies/{path.name}" for path in sorted((PACKAGE / "policies").glob("*.py"))),
-    "workloads/frame.py", "workloads/loading.py", "workloads/check.py", "workloads/files.py",
+    "workloads/frame.py", "workloads/beside.py", "workloads/loading.py", "workloads/check.py", "workloads/files.py",
     "lab/run_experiment.py", "lab/tables.py",
 )  # fmt: skip
 OWN_FOLDERS = ("policies", "workloads")  # whose files are followed from import to import

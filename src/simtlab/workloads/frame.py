@@ -19,7 +19,7 @@ from simtlab.workloads.loading import KERNELS, find, load, parameter_names, work
 
 if TYPE_CHECKING:
     from simtlab.host.array import DeviceArray
-    from simtlab.host.gpu import Gpu
+    from simtlab.host.gpu import Gpu, Stream
     from simtlab.host.launch import Run
     from simtlab.host.module import Module
     from simtlab.program.program import Program
@@ -33,6 +33,7 @@ class Launcher:
 
     def __init__(self, gpu: Gpu, module: Module):
         self.gpu, self.module = gpu, module
+        self.stream: Stream | None = None
         self.launches: list[Run] = []
         self.dynamic_shared: list[int] = []  # bytes a CTA, launch by launch
         self._arrays: list[DeviceArray] = []
@@ -54,7 +55,7 @@ class Launcher:
         shared: int = 0,
     ) -> Run:
         """Launch a kernel by its name, with `shared` bytes of dynamic shared memory a CTA."""
-        run = self.module[kernel](grid, block, args, shared=shared)
+        run = self.module[kernel](grid, block, args, shared=shared, stream=self.stream)
         self.launches.append(run)
         self.dynamic_shared.append(shared)
         return run
@@ -141,10 +142,12 @@ class Workload:
         compiled = compile_cuda(source.read_text(), str(source), options, [str(self.folder)], names)
         return Module(gpu, parse(rewrite(compiled.ptx), "kernel.ptx"), compiled.names)
 
-    def run(self, gpu: Gpu, check_result: bool = True) -> WorkloadRun:
+    def run(
+        self, gpu: Gpu, check_result: bool = True, launcher_for: Callable[[Gpu, Module], Launcher] = Launcher
+    ) -> WorkloadRun:
         """Run every launch; WrongResult unless the outputs are what the reference says."""
         data = self.inputs()
-        launcher = Launcher(gpu, self.compile(gpu))
+        launcher = launcher_for(gpu, self.compile(gpu))
         try:
             outputs = self.definition.run(launcher, data)
         finally:

@@ -59,11 +59,10 @@ TOGETHER = {
     "CCWS and MRPB": mechanism("ccws", "mrpb"), "CCWS and MeDiC": mechanism("ccws", "medic"),
     "MRPB and MeDiC": mechanism("mrpb", "medic"),
 }  # fmt: skip
-IN_ORDER = {"dram_scheduler": "oldest-first"}
-ARBITERS = {
-    "by core": {**IN_ORDER, "network_arbiter": "row-locality"}, "by row": {**IN_ORDER, "network_arbiter": "row-locality,by_row=1"},
-    "FR-FCFS": {},
-}  # fmt: skip
+IN_ORDER: Keys = {"dram.scheduler": "fcfs"}
+ARBITERS = {"by core": {"network_arbiter": "row-locality"}, "by row": {"network_arbiter": "row-locality,by_row=1"}}
+IDEAL: Keys = {"network.kind": "ideal"}
+AROUND = {name: WHOLE[name] for name in ("MRPB", "ID-cache", "Ctrl-C", "PCAL, 8 tokens", "coordinated bypassing")}
 L1S: dict[str, Keys] = {"4 ways, hashed": {}, "4 ways, modulo": {"l1d.index": "linear"}, "64 ways": {"l1d.ways": 64}}
 SECTORS: Keys = {"l1d.sector_bytes": 32}
 ID_PARTS = {
@@ -138,6 +137,17 @@ def mesh(found: Sequence[Result]) -> Chart:
     return SURVEY.chart(series, "speedup over a mesh of full routers")
 
 
+def arbitration_runs(setting: Setting) -> list[Sweep]:
+    return [*SURVEY.runs()(setting), *SURVEY.runs(ARBITERS, keys=IN_ORDER)(setting)]
+
+
+def arbitration(found: Sequence[Result]) -> Chart:
+    series = {name: SURVEY.gain(found, one, keys=IN_ORDER) for name, one in ARBITERS.items()}
+    in_order, out_of_order = SURVEY.values(found, {}, keys=IN_ORDER), SURVEY.values(found, {})
+    series["FR-FCFS"] = [over(a, b) for a, b in zip(in_order, out_of_order, strict=True)]
+    return SURVEY.chart(series, "speedup over DRAM that serves requests in order")
+
+
 def tokens(found: Sequence[Result]) -> Chart:
     """The best static W and T over the best limit; with as many tokens as warps they are the same machine."""
     limited = CONTENDED.best(found, {"no limit": {}, **LIMITS})
@@ -203,8 +213,11 @@ STUDY = Study(
             Expected("best W and T", "best W and T", SENSITIVE, 1.17, BOOK_PCAL),
         ], f"Of {len(TOKENS)} pairs of W, the warps of a core that may issue, and T, those that may take lines, and of "
            f"{len(LIMITS)} limits, the best for each program.", words=who_wins),
-        Figure("arbitration", "Row locality kept in the network", SURVEY.runs(ARBITERS, {"in order": IN_ORDER}),
-               SURVEY.gains("speedup over DRAM that serves requests in order", ARBITERS, IN_ORDER), words=who_wins,
+        Figure("network", "Going around the L1 where the network never blocks", CONTENDED.runs(AROUND, keys=IDEAL),
+               CONTENDED.gains("speedup over the same network without it", AROUND, keys=IDEAL), words=who_wins,
+               text="An access that goes around the L1 needs no line and no MSHR, so that more are under way, of which "
+                    "the crossbar carries fewer a cycle the more there are. This network brings each packet after a cycle."),
+        Figure("arbitration", "Row locality kept in the network", arbitration_runs, arbitration, words=who_wins,
                text="Yuan et al. want the network to bring requests in an order that even a simple DRAM scheduler serves well; "
                     "FR-FCFS, which looks for row hits itself, shows how far that goes."),
         Figure("mesh", "Half routers in a mesh", mesh_runs, mesh, words=who_wins,

@@ -1,9 +1,10 @@
 """The mechanisms of BOOK 5.1 for scheduling warps and CTAs, side by side on four kinds of programs."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from simtlab.lab.paper.charts import Chart, over
-from simtlab.lab.paper.study import Expected, Figure, Study
+from simtlab.lab.paper.study import Expected, Figure, Setting, Study
 from simtlab.lab.paper.survey import ALL, CLEAR, Policies, Survey, joules, listed, who_wins
 from simtlab.lab.papers.survey_caches import (
     BASELINE_TEXT,
@@ -17,6 +18,7 @@ from simtlab.lab.papers.survey_caches import (
     mechanism,
 )
 from simtlab.lab.store.result import Result
+from simtlab.lab.sweep.sweep import Sweep
 
 LOCKS = "lock-bound"
 LOCK_PROGRAMS = {
@@ -54,6 +56,27 @@ TOGETHER: dict[str, Policies] = {
     "Mascar and DYNCTA": {**WHOLE["Mascar"], **WHOLE["DYNCTA"]},
     "BOWS on round robin": {**WHOLE["BOWS"], **ROUND_ROBIN}, "BOWS and CAWA": mechanism("cawa", "bows"),
 }  # fmt: skip
+AGAIN, ONCE = "can be done again", "not once it has written"
+INTERRUPTED = Survey({
+    AGAIN: {
+        "MM": "writes its product where it read nothing",
+        "LPS": "reads one grid and writes another",
+        "RAY": "writes pixels and reads none",
+    },
+    ONCE: {
+        "CP": "adds to its grid in place, at the end of a CTA",
+        "HT": "swaps locks from the start",
+    },
+}, ROUND_ROBIN)  # greedy then oldest would let an urgent kernel's warps, the youngest of a core, issue last  # fmt: skip
+URGENT = {"workload": "SCP", "size": "tiny", "priority": 1, "delay_cycles": 30_000, "vectors": 30, "ctas": 30}  # two a core
+WAYS: dict[str, Policies] = {
+    "drain": {"preemption": "always,how=2"}, "switch": {"preemption": "always,how=1"}, "flush": {"preemption": "always,how=3"},
+    "Chimera": mechanism("chimera"),
+}  # fmt: skip
+
+
+def urgent_runs(setting: Setting) -> list[Sweep]:
+    return [replace(sweep, beside=URGENT) for sweep in INTERRUPTED.runs(WAYS)(setting)]
 
 
 def limits(found: Sequence[Result]) -> Chart:
@@ -93,10 +116,11 @@ def over_rival(chart: Chart, rival: str) -> str:
     return f"Over {rival}: {pair[0]:.3f} times the speed in the mean, {where}; {rival} takes {pair[1]:.3f} times its energy."
 
 
-CCWS12, DAWS13, EQ14, OWL13, PA13, MASCAR15, CAWA15, CAWS14 = (
+CCWS12, DAWS13, EQ14, OWL13, PA13, MASCAR15, CAWA15, CAWS14, CHIMERA15 = (
     f"{paper}, abstract" for paper in (
         "Rogers et al., MICRO 2012", "Rogers et al., MICRO 2013", "Sethia and Mahlke, MICRO 2014", "Jog et al., ASPLOS 2013",
         "Jog et al., ISCA 2013", "Sethia et al., HPCA 2015", "Lee et al., ISCA 2015", "Lee and Wu, PACT 2014",
+        "Park et al., ASPLOS 2015",
     )
 )  # fmt: skip
 BOWS18 = "BOOK 5.1.4"
@@ -138,17 +162,24 @@ STUDY = Study(
             Expected("speed", "speed over CAWA", LOCKS, 1.5, BOWS18),
             Expected("energy", "energy of CAWA over its own", LOCKS, 1.6, BOWS18),
         ], "BOOK names Lee and Wu, the paper CAWA.", words=on_locks),
+        Figure("urgent", "An urgent kernel beside another: how soon it is done", urgent_runs,
+               INTERRUPTED.gains("speed of the urgent kernel over no preemption", WAYS, value="beside_cycles"), [
+            Expected("Chimera; theirs the mean turnaround of all programs", "Chimera", ALL, 5.5, CHIMERA15),
+        ], f"{URGENT['workload']} with {URGENT['ctas']} CTAs of a higher priority comes {URGENT['delay_cycles']:,} cycles after "
+           "the other program has begun. Without preemption its CTAs are the next to begin, which is what draining does. "
+           "Warps issue in loose round robin.",
+               words=who_wins),
+        Figure("urgent-cost", "An urgent kernel beside another: until both are done", urgent_runs,
+               INTERRUPTED.gains("cycles of both without preemption over those with it", WAYS), [
+            Expected("Chimera; theirs the throughput of all programs", "Chimera", ALL, 1.122, CHIMERA15),
+        ], words=who_wins),
     ],
     remarks={
         "Machine and baseline": (
             f"{MACHINE_TEXT} {BASELINE_TEXT} `over-round-robin` has the older baseline. Equalizer's clocks change how long a cycle "
             "is, so that its figures are in time and energy."
         ),
-        "Programs": SURVEY.reasons(),
-        "Left out": (
-            "Chimera (Park et al., 5.1.3) is about an urgent kernel beside another one, which no program of this study has; its "
-            "tests compare switch, drain and flush."
-        ),
+        "Programs": f"{SURVEY.reasons()} Beside an urgent kernel: {INTERRUPTED.reasons()} SCP copies two vectors.",
         "Reading the numbers": READING,
     },
 )  # fmt: skip

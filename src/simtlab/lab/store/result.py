@@ -40,6 +40,7 @@ class Result:
         found |= {slot: policy["label"] for slot, policy in self.policies.items()}
         found |= dict(self.changes)
         found |= {"sample": self.inputs["sample"]} if "sample" in self.inputs else {}
+        found |= self.inputs.get("beside", {})
         return found | {"seed": self.inputs["seed"], **self.inputs["parameters"], **self.inputs["files"]}
 
     @property
@@ -80,7 +81,8 @@ class Result:
             return RATIOS[name].of(self.counters) if set(RATIOS[name].below + RATIOS[name].above) <= set(self.counters) else None
         if name == "dyncta_type":
             return dyncta_type(self.counters) if set(CORE_CYCLES) <= set(self.counters) else None
-        for group in (self.sources, self.machine, self.counters, self.inputs["parameters"], self.inputs["files"]):
+        for group in (self.sources, self.machine, self.counters, self.inputs["parameters"], self.inputs["files"],
+                      self.inputs.get("beside", {})):  # fmt: skip
             if name in group:
                 return group[name]
         return self.inputs.get(name, "off" if name == "sample" else None) if name in ("seed", "sample") else None
@@ -88,6 +90,6 @@ class Result:
     def names(self) -> list[str]:
         """Everything `value` knows."""
         parameters = [f"{slot}.{name}" for slot, policy in self.policies.items() for name in policy["parameters"]]
-        inputs = [*self.inputs["parameters"], *self.inputs["files"]]
+        inputs = [*self.inputs["parameters"], *self.inputs["files"], *self.inputs.get("beside", {})]
         choices = ["seed", "sample", *self.policies, *parameters]
         return [*self.plain, *RATIOS, "dyncta_type", *choices, *self.sources, *self.machine, *self.counters, *inputs]

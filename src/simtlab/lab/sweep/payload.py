@@ -33,12 +33,13 @@ class Payload:
 def pack_payload(experiment: Experiment) -> tuple[Payload, dict[str, Path]]:
     """The payload of an experiment, and the file behind each digest."""
     packer = _Packer()
-    machine = experiment.machine
+    machine, beside = experiment.machine, experiment.beside
     packed = replace(
         experiment,
         workload=packer.workload(experiment.workload),
         machine=replace(machine, gpu=packer.machine(str(machine.gpu)), policies=dict(packer.policies(machine))),
         files={name: packer.file(path, f"inputs/{name}") for name, path in experiment.files.items()},
+        beside=replace(beside, workload=packer.workload(beside.workload, "beside")) if beside else None,
     )
     return Payload(packed, packer.contents), packer.sources
 
@@ -56,7 +57,7 @@ class _Packer:
     def file(self, path: str, folder: str) -> str:
         return self.put(f"{folder}/{Path(path).name}", Path(path))
 
-    def workload(self, name: str) -> str:
+    def workload(self, name: str, place: str = "workload") -> str:
         folder = find(name)
         if folder.parent == HERE:
             return name
@@ -65,8 +66,8 @@ class _Packer:
             raise StudyError(f"the workload {name} includes {outside[0]}, which lies outside its folder and so cannot travel "
                              "to other machines; put it into the folder")  # fmt: skip
         for inside, path in workload_files(folder):
-            self.put(f"workload/{folder.name}/{inside}", path)
-        return f"workload/{folder.name}"
+            self.put(f"{place}/{folder.name}/{inside}", path)
+        return f"{place}/{folder.name}"
 
     def machine(self, gpu: str) -> str:
         if not gpu.endswith(".toml"):
@@ -111,10 +112,15 @@ def unpack_payload(payload: Payload, blobs: Mapping[str, bytes]) -> Experiment:
     policies = {slot: replace(chosen, name=str(folder / chosen.name)) if chosen.name.endswith(".py") else chosen
                 for slot, chosen in machine.policies.items()}  # fmt: skip
     gpu = str(folder / str(machine.gpu)) if str(machine.gpu).endswith(".toml") else machine.gpu
-    workload = experiment.workload
+    beside = experiment.beside
+
+    def unpacked(workload: str) -> str:
+        return str(folder / workload) if workload.startswith(("workload/", "beside/")) else workload
+
     return replace(
         experiment,
-        workload=str(folder / workload) if workload.startswith("workload/") else workload,
+        workload=unpacked(experiment.workload),
+        beside=replace(beside, workload=unpacked(beside.workload)) if beside else None,
         machine=replace(machine, gpu=gpu, policies=policies),
         files={name: str(folder / path) for name, path in experiment.files.items()},
     )

@@ -22,8 +22,8 @@ from simtlab.lab.errors import StudyError
 from simtlab.lab.ingredients import Look
 from simtlab.lab.sweep.sweep import Sweep
 
-KEYS = ("workloads", "size", "gpu", "seed", "policies", "set", "parameters", "input", "zip", "profile", "sample")
-TABLES = ("policies", "set", "parameters", "input")
+KEYS = ("workloads", "size", "gpu", "seed", "policies", "set", "parameters", "input", "beside", "zip", "profile", "sample")
+TABLES = ("policies", "set", "parameters", "input", "beside")
 
 
 def read_study(path: Path) -> Sweep:

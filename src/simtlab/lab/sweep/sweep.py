@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from simtlab.lab.errors import StudyError
-from simtlab.lab.experiment import Experiment
+from simtlab.lab.experiment import Beside, Experiment
 from simtlab.lab.machines import NO_PROFILE, POLICY_EXAMPLES, PROFILES, MachineChoice, read_slot
 from simtlab.machine.hooks import CHOICES
 from simtlab.policies.choice import PolicyChoice, read_choice
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 Axis = Any  # a value, or a list of them
 NO_POLICY = "none"  # leaves a slot as the machine has it
+BESIDE_MOST = {"beside.priority": 3, "beside.delay_cycles": 1_000_000_000}
 
 
 class Experiments(Protocol):
@@ -49,13 +50,15 @@ class Sweep:
     seed: Axis = 0
     parameters: Mapping[str, Axis] = field(default_factory=dict)
     input: Mapping[str, Axis] = field(default_factory=dict)
+    beside: Mapping[str, Axis] = field(default_factory=dict)  # a program that runs at once: workload, size, priority, ...
     zip: Sequence[Sequence[str]] = ()
     profile: Axis = NO_PROFILE  # "baseline": mechanisms know of each load what a run without them found in the L1
     sample: Axis = False  # simulate in detail only in part: true, an error such as 0.03, or a text as of `--sample`
     folder: Path = Path()  # names of files are relative to it
 
     def axes(self) -> dict[str, list[Any]]:
-        """Every axis by name: workloads, size, gpu, seed, profile, slots, a machine's keys, parameters.NAME, input.NAME."""
+        """Every axis by name: workloads, size, gpu, seed, profile, slots, a machine's keys, parameters.NAME, input.NAME,
+        beside.NAME."""
         if self.gpu is None:
             raise StudyError("a study needs a machine; for example gpu = \"caps-gtx480\" (`simtlab list gpus` shows them)")
         found = {"workloads": self.workloads, "size": self.size, "gpu": self.gpu, "seed": self.seed, "profile": self.profile}
@@ -64,6 +67,7 @@ class Sweep:
         found |= dict(self.set)
         found |= {f"parameters.{name}": value for name, value in self.parameters.items()}
         found |= {f"input.{name}": value for name, value in self.input.items()}
+        found |= {f"beside.{name}": value for name, value in self.beside.items()}
         return {name: values_of(name, value) for name, value in found.items()}
 
     def groups(self) -> list[list[dict[str, Any]]]:
@@ -112,7 +116,17 @@ class Sweep:
             values["seed"],
             {name: values[f"parameters.{name}"] for name in self.parameters},
             {name: str(self.folder / values[f"input.{name}"]) for name in self.input},
+            self._beside({name: values[f"beside.{name}"] for name in self.beside}, values["size"]),
         )
+
+    def _beside(self, values: dict[str, Any], size: str) -> Beside | None:
+        """The program beside, at the study's size where it says none; what has no meaning here is a parameter of its own."""
+        if not values:
+            return None
+        if "workload" not in values:
+            raise StudyError('beside names no workload; for example beside.workload = "SCP"')
+        own = {name: values.pop(name) for name in ("priority", "delay_cycles") if name in values}
+        return Beside(self._workload(values.pop("workload")), values.pop("size", size), **own, parameters=values)
 
     def _file(self, name: str, suffix: str) -> str:
         return str(self.folder / name) if name.endswith(suffix) else name
@@ -146,6 +160,8 @@ def values_of(name: str, value: Axis) -> list[Any]:
     for one in found:
         if name == "seed" and (not isinstance(one, int) or isinstance(one, bool) or one < 0):
             raise StudyError(f"seed is {one!r}; it must be a whole number, at least 0")
+        if name in BESIDE_MOST and (type(one) is not int or not 0 <= one <= BESIDE_MOST[name]):
+            raise StudyError(f"{name} is {one!r}; it must be a whole number from 0 to {BESIDE_MOST[name]}")
         if name == "profile" and one not in PROFILES:
             raise StudyError(f"profile is {one!r}; it must be {' or '.join(PROFILES)}")
         if isinstance(one, date | time):
@@ -156,7 +172,7 @@ def values_of(name: str, value: Axis) -> list[Any]:
 
 
 def _is_text(name: str) -> bool:
-    return name in ("workloads", "size", "gpu", *CHOICES) or name.startswith("input.")
+    return name in ("workloads", "size", "gpu", "beside.workload", "beside.size", *CHOICES) or name.startswith("input.")
 
 
 def slot_named(name: str) -> str:

@@ -10,6 +10,7 @@ from simtlab.machine.core.kinds import Activity
 from simtlab.policies.hook import hook
 
 source = "Kayiran, Jog, Kandemir, Das, PACT 2013; BOOK 5.1.1"
+bytes_a_core = 1 + 2 * 2  # the limit; cycles idle and waiting for memory
 MEMORY, IDLE = int(Activity.MEMORY), int(Activity.IDLE)
 parameters = {"idle": 16, "memory_low": 128, "memory_high": 384, "start": 0, "period": 2048}  # start: 0 is half of what fits
 limits = {"idle": (0, 1_000_000), "memory_low": (0, 1_000_000), "memory_high": (0, 1_000_000), "start": (0, 32)}

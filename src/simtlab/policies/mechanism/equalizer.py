@@ -14,20 +14,14 @@ bound by neither and whose X_alu is the larger votes as if by arithmetic; clocks
 import numpy as np
 
 from simtlab.compiled import compiled
+from simtlab.machine.limits import MAX_CORES
 from simtlab.policies.hook import HIGH, LOW, USUAL, candidates, clocks, count_bits, hook, memory_warps
+from simtlab.policies.sets import whole_numbers
 
 source = "Sethia and Mahlke, MICRO 2014; BOOK 5.1.1"
 bytes_a_core = 4 * 2 + 2 + 1  # four counters of the samples, CTAs and hysteresis, the vote
-MAX_CORES = 256
 NOBODY, ARITHMETIC, MEMORY = 0, 1, 2
 scope = "chip"
-counts = np.dtype([("active", "i8"), ("waiting", "i8"), ("x_mem", "i8"), ("x_alu", "i8"), ("samples", "i8"), ("ctas", "i8"),
-                   ("wish", "i8"), ("agreed", "i8"), ("vote", "i8")])  # fmt: skip
-state = np.dtype([
-    ("period", "i8"), ("epoch", "i8"), ("save_energy", "i8"), ("blocks", "i8"), ("clocks", "i8"), ("core", counts, (MAX_CORES,)),
-    ("asked", "i8"), ("level", "i8"), ("fewer", "i8"), ("more", "i8"), ("core_high", "i8"), ("core_low", "i8"),
-    ("memory_high", "i8"), ("memory_low", "i8"),
-])  # fmt: skip
 parameters = {"period": 128, "epoch": 32, "save_energy": 0, "blocks": 1, "clocks": 1}
 limits = {"period": (1, None), "epoch": (1, None), "save_energy": (0, 1), "blocks": (0, 1), "clocks": (0, 1)}
 counters = {
@@ -35,6 +29,25 @@ counters = {
     "core_high": ("samples", "With the cores' clock raised."), "core_low": ("samples", "With the cores' clock lowered."),
     "memory_high": ("samples", "With the memory's clock raised."), "memory_low": ("samples", "With the memory's clock lowered."),
 }  # fmt: skip
+core_t = np.dtype(whole_numbers(["active", "waiting", "x_mem", "x_alu", "samples", "ctas", "wish", "agreed", "vote"]))
+state = np.dtype([*whole_numbers(parameters, counters, ["asked", "level"]), ("core", core_t, (MAX_CORES,))])
+
+
+@compiled
+def decision(core, own, mine):
+    """By the samples of an epoch: one CTA more or less, and the core's vote."""
+    if core.resident == 0:
+        return 0, NOBODY
+    warps = own.epoch * max(count_bits(core.occupied) // core.resident, 1)
+    if mine.x_mem > warps:
+        return -1, MEMORY
+    if mine.x_alu > warps:
+        return 0, ARITHMETIC
+    if mine.x_mem > 2 * own.epoch:
+        return 0, MEMORY
+    if 2 * mine.waiting > mine.active:
+        return 1, ARITHMETIC if mine.x_alu > mine.x_mem else MEMORY
+    return 0, NOBODY
 
 
 @hook
@@ -51,18 +64,7 @@ def cta_throttle_sample(core, own, most, cycle):
     mine.samples += 1
     if mine.samples < own.epoch:
         return mine.ctas
-    wish, mine.vote = 0, NOBODY
-    if core.resident > 0:
-        warps = own.epoch * max(count_bits(core.occupied) // core.resident, 1)
-        if mine.x_mem > warps:
-            wish, mine.vote = -1, MEMORY
-        elif mine.x_alu > warps:
-            mine.vote = ARITHMETIC
-        elif mine.x_mem > 2 * own.epoch:
-            mine.vote = MEMORY
-        elif 2 * mine.waiting > mine.active:
-            wish = 1
-            mine.vote = ARITHMETIC if mine.x_alu > mine.x_mem else MEMORY
+    wish, mine.vote = decision(core, own, mine)
     mine.agreed = mine.agreed + 1 if wish == mine.wish else 1
     mine.wish = wish
     mine.active, mine.waiting, mine.x_mem, mine.x_alu, mine.samples = 0, 0, 0, 0, 0

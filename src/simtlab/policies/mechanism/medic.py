@@ -18,6 +18,7 @@ from simtlab.compiled import compiled
 from simtlab.machine.limits import MAX_CORES, MAX_WARPS
 from simtlab.machine.request import Kind
 from simtlab.policies.hook import hook
+from simtlab.policies.sets import whole_numbers
 
 source = "Ausavarungnirun et al., PACT 2015; BOOK 4.4.4"
 bytes_a_core = 64 * (6 + 6 + 3) // 8  # of each warp hits, reads and type
@@ -25,11 +26,6 @@ scope = "chip"
 ALL_MISS, MOSTLY_MISS, BALANCED, MOSTLY_HIT, ALL_HIT = 1, 2, 3, 4, 5  # 0: not known yet
 READ = int(Kind.READ)
 warp_t = np.dtype([("reads", "i4"), ("hits", "i4"), ("type", "i4")])
-state = np.dtype([
-    ("bypass", "i8"), ("insertion", "i8"), ("scheduling", "i8"), ("sample", "i8"), ("period", "i8"), ("mostly_miss", "i8"),
-    ("mostly_hit", "i8"), ("warp", warp_t, (MAX_CORES * MAX_WARPS,)), ("lowered", "i8"), ("next", "i8"), ("reads", "i8"),
-    ("misses", "i8"), ("last_share", "i8"), ("types", "i8", (5,)), ("bypassed", "i8"), ("inserted_last", "i8"), ("first", "i8"),
-])  # fmt: skip
 parameters = {"bypass": 1, "insertion": 1, "scheduling": 1, "sample": 32, "period": 50_000, "mostly_miss": 20, "mostly_hit": 70}
 limits = {
     "bypass": (0, 1), "insertion": (0, 1), "scheduling": (0, 1), "sample": (1, None), "period": (1, None),
@@ -41,6 +37,10 @@ counters = {
     "inserted_last": ("lines", "Filled as the next of their set to go."),
     "first": ("reads", "Put before those of other warps in DRAM."),
 }
+state = np.dtype([
+    *whole_numbers(parameters, ["lowered", "next", "reads", "misses", "last_share", "bypassed", "inserted_last", "first"]),
+    ("types", "i8", (5,)), ("warp", warp_t, (MAX_CORES * MAX_WARPS,)),
+])  # fmt: skip
 
 
 @compiled

@@ -16,6 +16,7 @@ from simtlab.machine.network.router import MAX_LINKS
 from simtlab.policies.hook import hook
 
 source = "Yuan, Bakhoda, Aamodt, MICRO 2009; BOOK 4.4.1"
+bytes_a_core = 0  # it is in the network: the last core, or bank and row, of each output
 granted_t = np.dtype([("any", "i8"), ("core", "i8"), ("bank", "i8"), ("row", "i8")])
 state = np.dtype([("by_row", "i8"), ("granted", granted_t, (MAX_LINKS + MAX_PORTS,)), ("held", "i8")])
 parameters = {"by_row": 0}

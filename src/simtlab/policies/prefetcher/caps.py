@@ -17,6 +17,7 @@ ENTRIES, MOST_ACCESSES, MOST_MISPREDICTS = 4, 4, 255
 SEGMENT_BYTES = 32  # a coalesced access covers 32, 64 or 128 bytes, in GPGPU-Sim 3.2.2 as in compute capability 1.3
 per_cta_bytes = {"pc": 4, "leading warp": 1, "base addresses": MOST_ACCESSES * 4}  # Table I
 dist_bytes = {"pc": 4, "stride": 4, "mispredict counter": 1}  # Table I
+bytes_a_core = ENTRIES * (8 * sum(per_cta_bytes.values()) + sum(dist_bytes.values()))  # of eight CTAs, Table II
 
 # `waits`: the base came before the stride, so the warps of the leading CTA call for those of this one (Fig. 9a)
 base_t = np.dtype(

@@ -6,9 +6,12 @@ Warps that do the same work then reach the same load together: their requests fo
 import numpy as np
 
 from simtlab.compiled import compiled
-from simtlab.policies.hook import bit_of, hook, lowest_bit
+from simtlab.policies.hook import bit_of, hook, lowest_bit, oldest
 
 source = "Lakshminarayana, Kim 2010; BOOK 5.1.2"
+bytes_a_core = 48 * 4  # instructions issued by each of 48 warps
+state = np.dtype([("passed_over", "i8")])
+counters = {"passed_over": ("instructions", "That a warp issued before an older one that was ready.")}
 
 
 @compiled
@@ -27,4 +30,5 @@ def pick(core, own, ready, cycle):
         rest = np.uint64(rest & ~bit_of(w))
         if progress(core, w) < progress(core, best):
             best = w
+    own.passed_over += best != oldest(core, ready)
     return best

@@ -9,6 +9,7 @@ import numpy as np
 from simtlab.policies.hook import bit_of, hook, next_after
 
 source = "Narasiman et al., MICRO 2011; BOOK 5.1.2"
+bytes_a_core = 2 * 2  # of two schedulers: the group, the last warp
 state = np.dtype([("group", "i8"), ("last", "i8"), ("group_size", "i8")])
 parameters = {"group_size": 8}
 limits = {"group_size": (1, 64)}

@@ -5,6 +5,7 @@ import numpy as np
 from simtlab.policies.hook import bit_of, hook, oldest
 
 source = "Rogers, O'Connor, Aamodt, MICRO 2012"
+bytes_a_core = 2 * 1  # of two schedulers: the last warp
 state = np.dtype([("greedy", "i8")])
 
 

@@ -7,9 +7,12 @@ It favours the warps that get on fastest: one that waits for memory keeps its in
 import numpy as np
 
 from simtlab.compiled import compiled
-from simtlab.policies.hook import bit_of, hook, lowest_bit
+from simtlab.policies.hook import bit_of, hook, lowest_bit, oldest
 
 source = "Lakshminarayana, Kim 2010, after Tullsen et al., ISCA 1996; BOOK 5.1.2"
+bytes_a_core = 48 * 1  # instructions in flight of each of 48 warps
+state = np.dtype([("passed_over", "i8")])
+counters = {"passed_over": ("instructions", "That a warp issued before an older one that was ready.")}
 
 
 @compiled
@@ -27,4 +30,5 @@ def pick(core, own, ready, cycle):
         rest = np.uint64(rest & ~bit_of(w))
         if in_pipeline(core, w) < in_pipeline(core, best):
             best = w
+    own.passed_over += best != oldest(core, ready)
     return best

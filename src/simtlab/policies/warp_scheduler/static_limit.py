@@ -8,6 +8,7 @@ import numpy as np
 from simtlab.policies.hook import NO_WARP, bit_of, hook, oldest
 
 source = "Rogers, O'Connor, Aamodt, MICRO 2012; BOOK 5.1.2"
+bytes_a_core = 2 * 2  # of two schedulers: the limit, the last warp
 state = np.dtype([("greedy", "i8"), ("warps", "i8"), ("scheduler", "i8")])
 parameters = {"warps": 8}
 limits = {"warps": (1, 64)}

@@ -9,6 +9,7 @@ import numpy as np
 from simtlab.policies.hook import NO_WARP, bit_of, count_bits, hook, next_after
 
 source = "Gebhart et al., ISCA 2011; BOOK 5.1.2"
+bytes_a_core = 2 * (6 + 2)  # of two schedulers: a bit for each of 48 warps, the last one active and the last one to issue
 state = np.dtype([("active", "u8"), ("last", "i8"), ("next", "i8"), ("active_warps", "i8")])
 parameters = {"active_warps": 8}
 limits = {"active_warps": (1, 64)}
