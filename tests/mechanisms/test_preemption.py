@@ -38,13 +38,13 @@ extern "C" __global__ void urgent(float *out) {
 WAYS = {"switch": "always,how=1", "drain": "always,how=2", "flush": "always,how=3"}
 
 
-def together(kernel="slow", turns=60, delay=3000, **policies):
+def together(kernel="slow", turns=60, delay=3000, cores=2, urgent=8, **policies):
     """A long kernel, an urgent one that comes later; both runs and both results."""
-    gpu = sl.Gpu("caps-gtx480", set={"core.cores": 2}, **policies)
+    gpu = sl.Gpu("caps-gtx480", set={"core.cores": cores}, **policies)
     module = gpu.compile(SOURCE)
     x, out, told = gpu.array(np.arange(36 * 256, dtype=np.float32)), gpu.zeros(36 * 256), gpu.zeros(8 * 256)
     low = module[kernel](36, 256, [x, out, np.int32(turns)], stream=gpu.stream())
-    high = module["urgent"](8, 256, [told], stream=gpu.stream(priority=1, delay_cycles=delay))
+    high = module["urgent"](urgent, 256, [told], stream=gpu.stream(priority=1, delay_cycles=delay))
     gpu.synchronize()
     return low, high, np.array(x), np.array(out), np.array(told)
 
@@ -92,6 +92,13 @@ def test_what_cannot_be_done_again_is_not_flushed(tmp_path):
 
 def counts(made):
     return {name: made.counters[f"mechanism.chimera.{name}"] for name in ("switched", "drained", "flushed")}
+
+
+@pytest.mark.parametrize("urgent", [1, 2, 3])
+def test_no_more_ctas_are_stopped_than_find_a_place(urgent):
+    """On six cores, all full: one CTA makes room for each."""
+    _, high, *_ = together(cores=6, urgent=urgent, turns=400, delay=2000, mechanism="chimera,latency_cycles=100000")
+    assert sum(counts(high).values()) == urgent
 
 
 def test_chimera_takes_the_cheapest_way_in_time():

@@ -1,4 +1,4 @@
-"""Reads that cores share, beside what an H200's L2 was asked for (`h200_sharing.json`): cores by their number read the same 16 lines
+"""Reads that cores share, beside what an H200's L2 was asked for (`h200_sharing.json`): cores by number read the same 16 lines
 after a delay, all at once or some cycles apart."""
 
 import json
@@ -57,7 +57,7 @@ def test_so_many_cores_of_a_gpc_read_the_same_at_once(device, cores):
 
 def test_all_cores_of_the_chip_read_the_same_at_once(device):
     """34 times each line: 6 GPCs of 16 and 2 of 18, by fours. The H200 had up to 36.4, as its cores were not all at once."""
-    found = sectors_read(device, {core: (EVERY, 0) for core in range(CORES)})
+    found = sectors_read(device, dict.fromkeys(range(CORES), (EVERY, 0)))
     assert found == 34 * LINES * SECTORS
     assert found == pytest.approx(RECORDED["sectors_of_the_first_cores"][-1], rel=0.07)
 

@@ -10,7 +10,7 @@ from simtlab.compiled import call_hook, compiled
 from simtlab.machine.core.core import account_for_sleep
 from simtlab.machine.core.cta_slots import has_room, move_in
 from simtlab.machine.core.fetch import bring_first_lines
-from simtlab.machine.core.preemption import forget, preempt, resume
+from simtlab.machine.core.preemption import forget, make_places, resume
 from simtlab.machine.core.scoreboard import bit_of
 from simtlab.machine.memory.constant_cache import bring_parameters
 from simtlab.machine.run_ahead import is_ahead
@@ -80,9 +80,9 @@ def dispatch_kernel(gpu, cores, k):
         if kernel.parked > 0:
             resume(gpu, cores[c], k)
         gpu.room[c] = gpu.taken[c] == 0 and has_room(gpu, cores[c], kernel)
-        if kernel.priority > 0 and gpu.room[c] == 0 and gpu.hooks.preemption_choose != 0:
-            preempt(gpu, cores[c], k)
         anywhere = anywhere or gpu.room[c] != 0
+    if kernel.priority > 0 and gpu.hooks.preemption_choose != 0:
+        make_places(gpu, cores, k)
     while anywhere and kernel.launch.next_cta < kernel.launch.n_ctas:
         if gpu.next_cta_start > 1000 * gpu.cycle:
             gpu.dispatching = 1

@@ -83,23 +83,38 @@ def switch_cycles(core, cta):
 
 @compiled
 def preempt(gpu, core, k):
-    """A kernel's CTA finds no room: the policy may stop one of lower priority, one at a time."""
+    """A kernel's CTA finds no room: the policy may stop one of lower priority, one at a time. Whether it does."""
     priority = gpu.kernel[k].priority
     could = lower_ones(gpu, core, priority)
     if core.stopping != 0 or core.drains or core.reserved > priority or could == 0:
-        return
+        return False
     answer = call_hook(gpu.hooks.preemption_choose, core.address, core.own_preemption, could, gpu.cycle)
     if answer == NOTHING:
-        return
+        return False
     c, how = answer // 8, answer % 8
     core.reserved = priority
     if how == DRAIN:
         core.drains = 1
-        return
+        return True
     core.how[c] = how
     core.stopping = np.uint64(core.stopping | bit_of(c))
     core.frozen = np.uint64(core.frozen | warps_of(core, c))
     look_soon(gpu, core, gpu.cycle + 1)
+    return True
+
+
+@compiled
+def make_places(gpu, cores, k):
+    """CTAs of an urgent kernel wait: others are stopped where there are too few places, free or on their way. A core that has
+    stopped one, which was not enough, comes first."""
+    kernel = gpu.kernel[k]
+    wanted = kernel.launch.n_ctas - kernel.launch.next_cta
+    for c in range(gpu.cores):
+        wanted -= gpu.room[c] != 0 or cores[c].stopping != 0 or cores[c].drains != 0
+    for begun in (True, False):
+        for c in range(gpu.cores):
+            if wanted > 0 and gpu.room[c] == 0 and (cores[c].reserved == kernel.priority) == begun:
+                wanted -= preempt(gpu, cores[c], k)
 
 
 @compiled
