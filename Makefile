@@ -13,12 +13,13 @@ BIN := $(VENV)/bin
 # Tests start hundreds of Python processes: one that finds no bytecode takes half a second longer.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-quick test-full lint bench fuzz clean
+.PHONY: run test test-quick test-full lint compiled bench fuzz clean
 
 run: $(VENV)/ready
 	$(BIN)/python examples/transpose.py
 
-test: $(VENV)/ready lint
+test: $(VENV)/ready
+	$(MAKE) --no-print-directory -j 2 lint compiled
 	$(BIN)/python -m pytest -q -n 2 -m "not slow"
 
 test-quick: $(VENV)/ready
@@ -31,6 +32,10 @@ test-full: $(VENV)/ready lint
 lint: $(VENV)/ready
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+# What nearly all tests need: two processes that both find nothing would wait for each other.
+compiled: $(VENV)/ready
+	$(BIN)/python -m tests.compiled
 
 bench: $(VENV)/ready
 	$(BIN)/python benchmarks/functional.py

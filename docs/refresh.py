@@ -19,7 +19,8 @@ from tests.cli.conftest import invoke
 import simtlab.cli.look  # noqa: F401  (adds `profile` to the commands)
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "docs/why-is-my-kernel-slow.md", "docs/course.md", "docs/host-api.md", "docs/sampling.md")
+PAGES = ("README.md", "docs/why-is-my-kernel-slow.md", "docs/course.md", "docs/host-api.md", "docs/sampling.md",
+         "docs/stalls.md")  # fmt: skip
 STORIES = "why-is-my-kernel-slow.md", "course.md"  # whose later blocks use what earlier ones defined
 LEFT_OUT = "…\n"
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)

@@ -153,6 +153,7 @@ def test_what_cannot_be_looked_at(tmp_path, write):
     assert "has no kernel" in refused(2, "loads", bare)
 
 
+@pytest.mark.slow  # all programs are run
 def test_the_page_has_the_table_of_the_workloads():
     """If this fails: put the output of `python -m simtlab.cli.loads` into docs/loads.md."""
     assert workload_table() in (ROOT / "docs" / "loads.md").read_text()

@@ -73,6 +73,7 @@ def cluster(tmp_path):
     made.close()
 
 
+@pytest.mark.slow  # a worker of the sweeps of one machine that is killed has an everyday test: test_sweep.py
 def test_a_dask_worker_killed_in_mid_run_costs_a_retry_and_changes_no_result(cluster, study, store, policy, tmp_path):
     path = study(4, "small", 'policies.warp_scheduler = ["gto", "lowest.py"]\nparameters.rounds = 2000')
     first, _ = cluster.add_worker(), cluster.add_worker()

@@ -4,6 +4,8 @@ import ast
 import re
 import tomllib
 
+import pytest
+
 import simtlab as sl
 from tests.lab.conftest import ENVIRONMENT, ROOT, simtlab
 
@@ -14,6 +16,7 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
 
 
+@pytest.mark.slow  # a study of 20 seconds
 def test_the_page_leads_from_the_question_to_the_figure(tmp_path, monkeypatch, capsys):
     (study,) = blocks("toml")
     assert tomllib.loads((ROOT / "examples" / "study.toml").read_text()) == tomllib.loads(study)

@@ -14,6 +14,7 @@ from simtlab.machine.config import load
 from simtlab.machine.fifo import NOTHING
 from simtlab.machine.network.checkerboard import crosspoints, half_routers
 from simtlab.machine.network.router import MAX_LINKS, Direction
+from tests.everyday import every
 from tests.machine.test_mesh import check_credits, received_at, traffic
 from tests.machine.traffic import assert_each_once_and_in_order, play, random_script, uncompiled
 
@@ -57,7 +58,7 @@ def all_ways(width, height):
     return found
 
 
-@pytest.mark.parametrize(("width", "height"), SHAPES)
+@pytest.mark.parametrize(("width", "height"), every(3, SHAPES))
 def test_every_way_is_a_shortest_one_and_turns_at_full_routers_only(width, height):
     halves = set(half_routers(width, height))
     turns = set()
@@ -116,7 +117,7 @@ def test_a_straight_way_takes_as_long_as_with_full_routers(start, end):
     assert cycles[0] == cycles[1] == [(3 + 1) * (2 + 2) + 4 - 1]
 
 
-@pytest.mark.parametrize(("width", "height", "channels"), [(4, 4, 2), (5, 5, 2), (5, 4, 3), (2, 6, 4)])
+@pytest.mark.parametrize(("width", "height", "channels"), every(3, [(4, 4, 2), (5, 5, 2), (5, 4, 3), (2, 6, 4)]))
 @pytest.mark.parametrize("direction", [0, 1])
 def test_random_traffic_with_slow_takers_never_deadlocks_and_loses_nothing(width, height, channels, direction):
     sources, destinations = ends(width, height)[direction]

@@ -175,6 +175,7 @@ def test_a_page_of_two_launches_has_under_five_megabytes(profiles, tmp_path):
     assert MEBIBYTE < (tmp_path / "page.html").stat().st_size < 2 * MEBIBYTE  # most of it is Bokeh
 
 
+@pytest.mark.slow  # of 36
 def test_of_many_launches_the_longest_have_timelines_and_the_page_stays_small(profiles):
     many = [replace(profiles[k % 2], cycles=profiles[k % 2].cycles + k) for k in range(36)]
     text = page(many, "Many")

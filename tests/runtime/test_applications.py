@@ -17,6 +17,7 @@ from simtlab.cli.applications import Wishes, execute, read_selection
 from simtlab.errors import SimtlabError
 from simtlab.lab.machines import Host, MachineChoice
 from simtlab.runtime.nvcc import compile_program
+from tests.everyday import every
 from tests.runtime.conftest import APPS, needs_library, needs_nvcc
 
 RECORDED = Path(__file__).parent.parent / "data" / "apps"
@@ -49,7 +50,7 @@ def built(tmp_path_factory):
 
 
 @needs_nvcc
-@pytest.mark.parametrize("name", sorted(path.stem for path in APPS.glob("*.cu")))
+@pytest.mark.parametrize("name", every(2, sorted(path.stem for path in APPS.glob("*.cu"))))
 def test_an_application_prints_what_it_prints_on_an_h200(name, built, capfd):
     answer = execute([str(built(name))], MachineChoice(), Host(), False)
     assert answer.status == 0

@@ -74,7 +74,7 @@ def check(machine: tuple[str, dict[str, Any], dict[str, str]]) -> None:
     assert all(other == found[0] for other in found[1:])
 
 
-@settings(max_examples=1000, deadline=None, derandomize=True)
+@settings(max_examples=300, deadline=None, derandomize=True)
 @given(machines())
 def test_what_is_no_machine_is_refused_by_name(machine):
     preset, changes, _ = machine
@@ -89,7 +89,7 @@ def test_what_is_no_machine_is_refused_by_name(machine):
 RELAXED = {"deadline": None, "derandomize": True, "suppress_health_check": [HealthCheck.filter_too_much, HealthCheck.too_slow]}
 
 
-@settings(max_examples=20, **RELAXED)  # test_many_machines_do tries 500
+@settings(max_examples=10, **RELAXED)  # test_many_machines_do tries 500
 @given(machines())
 def test_any_machine_runs_a_kernel_right_and_counts_every_cycle(machine):
     check(machine)

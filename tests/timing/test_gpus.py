@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import simtlab as sl
+from tests.everyday import every
 
 CHASES = """
 extern "C" __global__ void pointers(void **p, int n, void **out) {
@@ -66,7 +67,7 @@ RINGS = {"l1": (64, 8 << 10), "l2": (8192, 1 << 20), "dram": (4096, 64 << 20)}  
 LINE = 128
 
 
-@pytest.fixture(scope="module", params=ARCHITECTURES)
+@pytest.fixture(scope="module", params=every(2, ARCHITECTURES))
 def device(request):
     return sl.Gpu(request.param, memory_bytes=1 << 29)
 

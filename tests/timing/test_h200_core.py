@@ -6,6 +6,7 @@ for what KNOWN lists, which says why.
 
 import pytest
 
+from tests.everyday import every
 from tests.timing.probed_core import ProbedCore, of_files
 
 KNOWN = {
@@ -117,7 +118,7 @@ def test_independent_instructions_take_the_cycles_of_an_h200(core, name):
     assert core.outside(name, KNOWN) == {}
 
 
-@pytest.mark.parametrize("name", of_files("code"))
+@pytest.mark.parametrize("name", every(3, of_files("code")))
 def test_code_of_a_length_takes_the_cycles_of_an_h200(core, name):
     """Up to 32 KB are in the L0 caches, up to 128 KB in the L1; FFMA on four chains issue at a cycle each."""
     assert core.outside(name, KNOWN) == {}

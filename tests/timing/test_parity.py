@@ -18,6 +18,7 @@ import pytest
 import simtlab as sl
 from simtlab.machine.config import load, presets
 from simtlab.policies.load import available
+from tests.everyday import every
 from tests.execute import test_surfaces
 from tests.execute.recorded_images import surface_kernel, surfaces
 from tests.hardware.test_programs import BLOCKS, PROGRAMS, THREADS, WORDS, describe, recorded
@@ -47,7 +48,7 @@ def test_30_programs_write_the_recorded_words():
     check_programs(sl.Gpu(MACHINE), range(0, PROGRAMS, 10))
 
 
-@pytest.mark.parametrize("preset", OTHERS)
+@pytest.mark.parametrize("preset", every(3, OTHERS))
 def test_10_programs_write_the_recorded_words_on_every_preset(preset):
     """With two clusters of cores, which is all that two CTAs can use; two of the programs on the whole machine."""
     config, some = load(preset), EVERYDAY[OTHERS.index(preset) % STEP]
@@ -55,7 +56,7 @@ def test_10_programs_write_the_recorded_words_on_every_preset(preset):
     check_programs(sl.Gpu(config, isa="ptx"), range(2))
 
 
-@pytest.mark.parametrize("scheduler", SCHEDULERS)
+@pytest.mark.parametrize("scheduler", every(4, SCHEDULERS))
 def test_10_programs_write_the_recorded_words_under_every_warp_scheduler(scheduler):
     check_programs(sl.Gpu(MACHINE, warp_scheduler=scheduler), EVERYDAY[SCHEDULERS.index(scheduler) % STEP])
 

@@ -10,6 +10,7 @@ from simtlab.machine.hooks import CHOICES
 from simtlab.machine.machine import Interrupted
 from simtlab.machine.request import CAPACITY, FEW, balance, create, end, in_use, new_requests, share_out
 from simtlab.policies.choice import available
+from tests.everyday import every
 from tests.timing import mixed
 
 ATOMICS = r"""
@@ -73,7 +74,7 @@ def differing(one: dict, other: dict) -> list[str]:
     return [name for name in one if one[name] != other[name]]
 
 
-@pytest.mark.parametrize("preset", presets())
+@pytest.mark.parametrize("preset", every(3, presets()))
 def test_every_preset_counts_the_same(preset):
     (one, expected), (two, written) = (of_mixed(threads, preset, 8) for threads in (1, 4))
     assert (written, differing(one, two)) == (expected, [])
@@ -97,7 +98,7 @@ def test_every_preset_with_threads_that_always_meet(preset):
 OF_POLICIES = [(slot, name) for slot in CHOICES if slot not in ("mechanism_2", "mechanism_3") for name in available(slot)]
 
 
-@pytest.mark.parametrize(("slot", "name"), OF_POLICIES)
+@pytest.mark.parametrize(("slot", "name"), every(3, OF_POLICIES))
 def test_every_policy(slot, name):
     preset, changes = ("loads-c2050", {}) if slot == "l1_allocation" else ("caps-gtx480", {})
     (one, expected), (many, written) = (of_mixed(n, preset, 6, changes, ctas=6, launches=1, **{slot: name}) for n in (1, 3))

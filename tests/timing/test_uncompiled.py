@@ -46,7 +46,8 @@ def work(options: dict) -> list:
     return [*counted, y.numpy().tolist(), int(count[0]), repr(watch.cycles), repr(watch.requests)]
 
 
-SLOW = ("one loop", "half-routers")  # the parts of the one are in all others; tests/machine/test_half_routers.py has the other's
+# The parts of the first two are in all others; tests/machine/test_half_routers.py has the last's.
+SLOW = ("three loops", "one loop", "half-routers")
 EVERY = [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in MACHINES]
 
 

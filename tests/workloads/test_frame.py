@@ -13,6 +13,7 @@ from simtlab.workloads.counting import with_counted_loads
 from simtlab.workloads.errors import WorkloadError
 from simtlab.workloads.loading import find_by_name, folders_by_name
 from simtlab.workloads.measured import count_loads, measure, stored
+from tests.everyday import every
 
 PAGE = Path(__file__).parents[2] / "docs" / "write-a-workload.md"
 KERNEL = """
@@ -221,7 +222,7 @@ def test_a_guarded_load_counts_whether_its_guard_holds_or_not():
     assert ptx.index("red.global") < ptx.index("@!%p1 ld")
 
 
-@pytest.mark.parametrize("name", sl.workloads())
+@pytest.mark.parametrize("name", every(3, sl.workloads()))
 def test_the_stored_numbers_are_what_tiny_measures(name):
     """If this fails after a change on purpose: python -m simtlab.cli.workloads NAME."""
     assert stored()[name]["tiny"] == measure(sl.workload(name, size="tiny"))

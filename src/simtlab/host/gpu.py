@@ -105,14 +105,12 @@ class Gpu:
             several = 1 if threads is None else threads, self.threads
             self.machine = build_machine(machine, policies, read_changes(set), check_policies, profile, sampling, *several)
             limit_cycles(self.machine, max_cycles, stuck_cycles)
-        elif sampling is not None:
-            raise SimtlabError("sampling (sample) is for timed runs: name a machine, as in Gpu('caps-gtx480', sample=True)")
-        elif max_cycles is not None or stuck_cycles is not None:
-            raise SimtlabError("a limit of cycles is for timed runs: name a machine, as in Gpu('caps-gtx480')")
-        elif policies:
-            raise SimtlabError(f"a policy ({', '.join(policies)}) is for timed runs: name a machine, as in Gpu('caps-gtx480')")
-        elif set:
-            raise SimtlabError("a key of the configuration (set) is for timed runs: name a machine, as in Gpu('caps-gtx480')")
+        else:
+            limited = max_cycles is not None or stuck_cycles is not None
+            refuse_without_machine(
+                sampling is not None and "sampling (sample)", limited and "a limit of cycles",
+                policies and f"a policy ({', '.join(policies)})", set and "a key of the configuration (set)",
+            )  # fmt: skip
         # Entered around each timed launch with the kernel's name; what it gives, if anything, is told the cycles so far and
         # the share of CTAs that have ended.
         self.watch: Callable[[str], AbstractContextManager[Callable[[int, float], None] | None]] = lambda _: nullcontext()
@@ -350,6 +348,12 @@ class Stream:
     def synchronize(self) -> None:
         """Run whatever waits, in this stream and the others."""
         self.gpu.synchronize()
+
+
+def refuse_without_machine(*given: object) -> None:
+    """Whatever was given that has a meaning for timed runs alone."""
+    for what in filter(None, given):
+        raise SimtlabError(f"{what} is for timed runs: name a machine, as in Gpu('caps-gtx480')")
 
 
 def build_machine(

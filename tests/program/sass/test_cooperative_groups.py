@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import simtlab as sl
+from tests.everyday import everyday
 
-ISAS = ["sm_80", "sm_90", *(pytest.param(isa, marks=pytest.mark.slow) for isa in ("sm_75", "sm_100", "sm_120"))]
+ISAS = everyday(("sm_75", "sm_80", "sm_90", "sm_100", "sm_120"), ("sm_90",).__contains__)
 THREADS, RESULTS = 128, 16
 SOURCE = r"""
 #include <cooperative_groups.h>
