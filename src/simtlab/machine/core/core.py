@@ -120,26 +120,34 @@ def fall_asleep(gpu, core):
     Causes that end by themselves (a busy unit, a policy that holds back) keep the core awake.
     """
     gpu.wake[core.number] = gpu.cycle + 1
-    if gpu.jump == 0 or core.responses.count > 0:
+    if gpu.jump == 0:
         return
     if core.starved:
         core.quiet = 0
         return
-    if gpu.hooks.ldst_queue_next != 0 and core.ldst_queue.count > 1:
-        return  # another instruction may go on in the next cycle
+    settled = core.quiet or is_settled(gpu, core)
+    core.quiet = settled and core.fragments.count == 0
+    if core.responses.count > 0 or (gpu.hooks.ldst_queue_next != 0 and core.ldst_queue.count > 1):
+        return  # in the next cycle an answer is taken, or another instruction may go on
     if core.moved == gpu.cycle and not (core.quiet and is_stuck(gpu, core)):
         return
-    if not core.quiet:
-        held = False
-        for scheduler in range(core.schedulers):
-            cause = core.cause[scheduler]
-            if cause in (ISSUED, MATH_PIPE_THROTTLE, MIO_THROTTLE, DISPATCH, REPLAY):
-                return
-            held = held or cause == HELD_BACK
-        if held and not gpu.patient:
-            return
-        core.quiet = core.fragments.count == 0
-    gpu.wake[core.number] = min(next_planned(core, gpu.cycle + 1), core.next_sample)
+    if settled:
+        gpu.wake[core.number] = min(next_planned(core, gpu.cycle + 1), core.next_sample)
+
+
+@compiled
+def is_settled(gpu, core):
+    """Whether issue, fetch and the collectors would find nothing to do in the next cycle either, whatever the load/store unit does
+    short of finishing something. Whom a policy holds back may depend on anything."""
+    if core.changed == gpu.cycle:
+        return False
+    for scheduler in range(core.schedulers):
+        cause = core.cause[scheduler]
+        if cause in (ISSUED, MATH_PIPE_THROTTLE, MIO_THROTTLE, DISPATCH, REPLAY):
+            return False
+        if cause == HELD_BACK and (not gpu.patient or core.moved == gpu.cycle):
+            return False
+    return True
 
 
 @compiled
@@ -200,7 +208,7 @@ def take_answer(gpu, core, requests):
     request = requests.entry[number]
     core.outstanding -= 1
     gpu.last_progress = gpu.cycle
-    if request.kind != READ:
+    if request.kind not in (READ, WRITE, ATOMIC):  # of those, what becomes of them says whether anybody need look
         core.quiet = 0
     if request.kind == WRITE:
         acknowledge(gpu, core, request.warp)

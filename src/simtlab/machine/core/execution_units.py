@@ -14,7 +14,7 @@ from simtlab.machine.core.scoreboard import bit_of, clear_hazards, hold, let_go,
 from simtlab.machine.core.state import FIRST_PREDICATE
 from simtlab.machine.core.texture_unit import begin_fetch
 from simtlab.machine.core.timing import timing_at
-from simtlab.machine.fifo import NOTHING
+from simtlab.machine.fifo import NOTHING, is_full
 
 LDST, TEX, SP, HEAVY = int(Unit.LDST), int(Unit.TEX), int(Unit.SP), int(Unit.HEAVY)
 EXECUTING = int(OpState.EXECUTING)
@@ -87,12 +87,9 @@ def dispatch(core, cycle):
     while place < core.collecting:
         unit = core.collector[core.in_order[place]]
         w = unit.slot
-        if unit.wanted == 0 and behind & bit_of(w) == 0:
-            op = core.ops[unit.op]
-            if op.unit != LDST:
-                core.moved = cycle  # a busy unit is free again by itself
-            if begin(core, unit.op, unit.sub_core, row_of(core, op), cycle):
-                core.moved = cycle
+        if unit.wanted == 0 and behind & bit_of(w) == 0 and (unit.unit != LDST or not is_full(core.ldst_queue)):
+            core.moved = core.changed = cycle  # if it is not taken: a busy unit is free again by itself
+            if begin(core, unit.op, unit.sub_core, row_of(core, core.ops[unit.op]), cycle):
                 leave(core, place)
                 operands_are_read(core, w)
                 continue

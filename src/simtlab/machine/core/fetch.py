@@ -62,7 +62,7 @@ def fetch_for(gpu, core, requests, w):
     way = probe(cache, address)
     if way != NO_WAY and cache.line[way].pending == 0:
         if core.line_cycles > 0 and cache.asked[way] > gpu.cycle:
-            core.moved = gpu.cycle  # it is being filled
+            core.moved = core.changed = gpu.cycle  # it is being filled
             if core.l0.enabled:
                 fetch_again(core, w, cache.asked[way], gpu.cycle)
             return
@@ -77,7 +77,7 @@ def fetch_for(gpu, core, requests, w):
         if core.prefetch_lines > 0:
             prefetch_behind(gpu, core, requests, w, address)
         return
-    core.moved = gpu.cycle
+    core.moved = core.changed = gpu.cycle
     if way == NO_WAY:
         way = victim(cache, address) if core.instruction_misses < core.most_instruction_misses else NO_WAY
         if way == NO_WAY or no_room(core, requests):
@@ -141,7 +141,7 @@ def prefetch_to_l0(gpu, core, requests, w, address):
 def decode(gpu, core, w, address):
     """The instructions of a line from an address on, as many as are decoded at once, go into the warp's buffer."""
     slot, line_bytes = core.slots[w], core.l1i.line_bytes
-    core.moved = gpu.cycle
+    core.moved = core.changed = gpu.cycle
     left_in_line = (line_bytes - (address & (line_bytes - 1))) // gpu.kernel[slot.kernel].instruction_bytes
     width = left_in_line if core.detail == 1 else core.decode_width  # one loop has no buffer to fill
     slot.fetched = gpu.cycle

@@ -38,6 +38,7 @@ from simtlab.machine.core.stall import (
     count_activity,
     count_cause,
     count_work,
+    throttle_of,
     which_pipe,
     why_not,
 )
@@ -97,7 +98,7 @@ def schedule(gpu, core, scheduler):
     sub_core = core.sub_core_of[scheduler]  # which is that of its warps, the first of which is slot `scheduler`
     ready = ready_of(core, could, sub_core, gpu.cycle)
     if core.detail < 3 and could & ~(ready | core.unit_of_head[LDST] | core.unit_of_head[TEX]):
-        core.moved = gpu.cycle  # a busy unit is free again by itself, whatever the others wait for
+        core.moved = core.changed = gpu.cycle  # a busy unit is free again by itself, whatever the others wait for
     if ready == 0:
         return which_pipe(core, could, sub_core)
     if is_heard(gpu, ALLOW):
@@ -303,7 +304,9 @@ def start(gpu, core, w, mask, ins, warp):
     sub_core = core.sub_core_of[w]
     if core.detail == 3:
         slot.collecting += 1
-        enter(core, number, sub_core, row, free_collector(core, sub_core, row.unit))
+        collector = free_collector(core, sub_core, row.unit)
+        core.collector[collector].throttle = throttle_of(row)
+        enter(core, number, sub_core, row, collector)
         if core.war_mode == BLOOMBOARD:
             note_reads(slot, row)
     else:

@@ -54,7 +54,7 @@ def fetch_again(core, w, there, cycle):
     """The warp is fetched for again in a later cycle."""
     core.l0.line_at[w] = there
     core.fetching = np.uint64(core.fetching | bit_of(w))
-    core.moved = cycle
+    core.moved = core.changed = cycle
     plan_release(core, w, min(there, cycle + MAX_LATENCY))
 
 

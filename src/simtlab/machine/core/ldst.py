@@ -104,7 +104,7 @@ def leave_if_served(gpu, core, number):
     if op.passes > 0 or op.served < op.accesses:
         return
     pop(core.ldst_queue)
-    core.moved = gpu.cycle
+    core.moved = core.changed = gpu.cycle
     core.quiet = 0
     op.state = WAITING
     if op.read_barrier != NO_BARRIER and core.slots[op.slot].age == op.owner:

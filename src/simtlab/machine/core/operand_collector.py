@@ -42,7 +42,7 @@ def enter(core, number, sub_core, row, collector):
     core.free_collectors[sub_core, pool] = np.uint64(core.free_collectors[sub_core, pool] & ~bit_of(collector))
     core.in_order[core.collecting] = collector
     core.collecting += 1
-    unit.op, unit.slot, unit.sub_core, unit.count = number, op.slot, sub_core, 0
+    unit.op, unit.slot, unit.sub_core, unit.unit, unit.count = number, op.slot, sub_core, row.unit, 0
     for k in range(row.sources):
         if row.source[k] < FIRST_PREDICATE:
             unit.banks[unit.count] = bank_of(core, op.slot, row.source[k])
@@ -57,7 +57,7 @@ def read_operands(core, cycle):
         unit = core.collector[core.in_order[place]]
         if unit.wanted == 0:
             continue
-        core.moved = cycle
+        core.moved = core.changed = cycle
         ports, wanted = core.collector_ports, unit.wanted
         while ports != 0 and wanted != 0:
             bank = unit.banks[lowest_bit(wanted)]

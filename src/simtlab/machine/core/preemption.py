@@ -169,7 +169,8 @@ def go_on(gpu, core):
             core.frozen = np.uint64(core.frozen & ~warps_of(core, c))
             end_stop(core, c)
     core.stop_event = next_look
-    core.quiet, core.moved = 0, gpu.cycle
+    core.quiet = 0
+    core.moved = core.changed = gpu.cycle
 
 
 @compiled

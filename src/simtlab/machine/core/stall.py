@@ -49,12 +49,12 @@ def candidates(core):
 def which_pipe(core, could, sub_core):
     """All candidates want units that take nothing now: the cause is what keeps the first one out."""
     w = lowest_bit(could)
-    row = timing_at(core.slots[w].timing).row[core.slots[w].head]
+    slot = core.slots[w]
     if core.detail == 3:
-        holder = holder_of_collectors(core, sub_core, core.pool_of_unit[row.unit])
+        holder = holder_of_collectors(core, sub_core, core.pool_of_unit[slot.unit])
         if holder != NO_COLLECTOR:
             return why_held(core, holder), w
-    return throttle_of(row), w
+    return throttle_of(timing_at(slot.timing).row[slot.head]), w
 
 
 @compiled
@@ -86,8 +86,7 @@ def why_held(core, c):
     """What an instruction waits for in its collector unit, and with it those that find no other: its unit, or its operands."""
     if core.collector[c].wanted != 0:
         return DISPATCH
-    op = core.ops[core.collector[c].op]
-    return throttle_of(timing_at(core.slots[op.slot].timing).row[op.pc])
+    return core.collector[c].throttle
 
 
 @compiled

@@ -7,6 +7,7 @@ import numpy as np
 
 from simtlab.execute.state import cta_t
 from simtlab.machine.config.core import OPERATIONS
+from simtlab.machine.core.collector_record import collector_t
 from simtlab.machine.core.kinds import Stall, Unit
 from simtlab.machine.core.l0_record import l0_t
 from simtlab.machine.fifo import fifo_t
@@ -34,7 +35,6 @@ from simtlab.machine.request import L1Outcome, L2Answer, Level
 MAX_SENT_STORES = 64  # under way, that others may be combined with
 sent_store_t = np.dtype([("address", "i8"), ("sent", "i8"), ("number", "i8")], align=True)  # its sector, when it was, its request
 
-MAX_SOURCES = 8
 MAX_DESTINATIONS = 6
 MAX_ACCESSES = 32  # lines or sectors that one instruction can touch: aligned accesses never straddle, so one a lane
 MAX_OPS = 512  # instructions in flight in a core
@@ -156,17 +156,6 @@ fragment_t = np.dtype(
 )
 fragment_fifo_t = np.dtype([("limit", "i8"), ("count", "i8"), ("head", "i8"), ("items", fragment_t, (MAX_FRAGMENTS,))], align=True)
 
-collector_t = record_t(
-    [
-        ("op", "i8"),
-        ("slot", "i8"),
-        ("wanted", "u8"),  # operands not read yet (bits)
-        ("sub_core", "i8"),
-        ("count", "i8"),
-        ("banks", "i1", (MAX_SOURCES,)),
-    ]
-)
-
 core_t = record_t(
     [
         ("number", "i8"),
@@ -215,6 +204,7 @@ core_t = record_t(
         ("judged", "i8"),  # … of the schedulers
         ("fetch_turn", "i8", (MAX_SUB_CORES,)),
         ("moved", "i8"),  # the last cycle in which anything went on in the core
+        ("changed", "i8"),  # … or issue, fetch or the collectors may find something else in the next
         ("quiet", "i8"),  # nothing has changed that issue, fetch or the collectors look at since they last found nothing to do
         ("issue_cycles", "i8"),  # a warp of 32 threads on a narrow SIMD takes several cycles to issue
         ("scheduler_free", "i8", (MAX_SCHEDULERS,)),

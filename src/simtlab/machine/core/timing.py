@@ -20,12 +20,12 @@ from simtlab.isa.shape import (
     SCALAR_64,
     UNIFORM_PREDICATE,
 )
+from simtlab.machine.core.collector_record import MAX_SOURCES
 from simtlab.machine.core.kinds import Pending, Unit
 from simtlab.machine.core.state import (
     FIRST_PREDICATE,
     LANE_CLASSES,
     MAX_DESTINATIONS,
-    MAX_SOURCES,
     N_REGISTERS,
     N_SLOTS,
     NO_BARRIER,

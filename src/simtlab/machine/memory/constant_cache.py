@@ -114,7 +114,7 @@ def ask_for_operands(gpu, core, requests):
         found = look_up(gpu, core, requests, address, FIRST_WARP + w)
         if found < COMING:
             return
-        core.moved = gpu.cycle
+        core.moved = core.changed = gpu.cycle
         core.asked_constant = np.uint64(core.asked_constant | bit_of(w))
         if found >= 0:
             slot.granted, slot.grant_at = line_of(core.l1c, address), gpu.cycle + max(found, 1)
