@@ -7,10 +7,9 @@ by a `step` more while more than `spin_percent` of the instructions are such bra
 there were fewer instructions for each of them than `useful_percent` of those in the period before.
 
 Choices: the paper's table of parameters was not at hand: thresholds and steps are chosen. The delay begins at 0 and `spin_percent`
-is 10 because 1000 and 5, tried first, did worse on the lock programs here; no other defaults were tried. It gains where tries that
-fail hinder those that hold a lock (ATM with few accounts), and saves instructions wherever warps spin. Where tries hinder nobody
-(HT with few buckets), delays only make waits longer, and it loses. A search through equal values, whose loop compares nothing else,
-looks like spinning.
+is 10, for with 1000 and 5 the crowded bank of the test (ATM with few accounts) gains little; HT and ATM at `small` gain with 5, and
+with fixed delays, and not with 10 (docs/papers/surveys.md). It saves instructions wherever warps spin. A search through equal
+values, whose loop compares nothing else, looks like spinning.
 """
 
 import numpy as np
