@@ -7,9 +7,10 @@ import simtlab as sl
 from simtlab.machine.memory.dram import channel_t
 from simtlab.machine.record import new_records
 from simtlab.machine.state import slice_t
+from simtlab.policies import warp_types
 from simtlab.policies.mechanism import medic
 
-TYPES = medic.ALL_MISS, medic.MOSTLY_MISS, medic.BALANCED, medic.MOSTLY_HIT, medic.ALL_HIT
+TYPES = warp_types.ALL_MISS, warp_types.MOSTLY_MISS, warp_types.BALANCED, warp_types.MOSTLY_HIT, warp_types.ALL_HIT
 DEEP_QUEUES = {
     "core.cores": 4, "l1d.bypass_global": True, "l2.slices": 2, "dram.channels": 1, "l2.dram_queue_entries": 512,
     "dram.queue_entries": 256,
@@ -73,7 +74,7 @@ def test_the_five_types_by_the_share_of_32_reads_that_hit(hits, type):
     access.core, access.warp = 2, 7
     for k in range(32):
         assert own.warp[2 * 64 + 7].type == 0
-        medic.count(own, access, int(k < hits))
+        warp_types.note_read(own, access, int(k < hits))
     assert own.warp[2 * 64 + 7].type == type
     assert own.types.tolist() == [int(each == type) for each in TYPES]
 

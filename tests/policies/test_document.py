@@ -37,3 +37,10 @@ def test_policies_of_one_slot_that_say_whose_they_are_are_there():
     assert {("network_arbiter", "row-locality"), ("cta_throttle", "dyncta"), ("warp_scheduler", "fair")} <= set(policies())
     assert ("warp_scheduler", "lrr") not in policies()
     assert all(module.bytes_a_core >= 0 for module in policies().values())
+
+
+def test_half_routers_are_there_with_what_they_need_and_what_they_save():
+    (found,) = [line for line in page() if line.startswith("| `network.half_routers` = true |")]
+    assert "Bakhoda, Kim, Aamodt, MICRO 2010" in found
+    assert "`network.slice_placement` = checkerboard" in found
+    assert "492 crosspoints instead of 652" in found

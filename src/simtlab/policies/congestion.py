@@ -1,9 +1,11 @@
-"""How congested memory is, as a core can see it: what its requests' round trips take, beside the shortest one so far."""
+"""How congested memory is, as a core can see it: what its requests' round trips take, what is full, what was rejected and why."""
 
 from simtlab.compiled import compiled
+from simtlab.machine.memory.l1 import Failure
 from simtlab.machine.request import Level
 
 L2, DRAM = int(Level.L2), int(Level.DRAM)
+NO_LINE = int(Failure.TAG)
 NEVER = 1 << 32  # cycles: no trip has ended
 
 
@@ -32,3 +34,9 @@ def is_saturated(core, spare):
 def is_stalled(core):
     """Whether the load/store unit was rejected, or a miss would be."""
     return core.ldst_blocked != 0 or core.mshr.used >= core.mshr.entries or core.inject.count >= core.inject.limit
+
+
+@compiled
+def found_no_line(core):
+    """Whether the load/store unit was rejected because no line of a set of the L1 could go."""
+    return core.ldst_blocked == NO_LINE

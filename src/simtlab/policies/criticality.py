@@ -9,7 +9,8 @@ would at once seem to have little left.
 import numpy as np
 
 from simtlab.compiled import compiled
-from simtlab.policies.hook import NO_LOOP, bit_of, count_bits, fact_of, lowest_bit, next_pc
+from simtlab.policies.hook import NO_LOOP, count_bits, fact_of, lowest_bit, next_pc
+from simtlab.policies.sets import added, each
 
 MAX_WARPS, MAX_SCHEDULERS = 64, 4
 warp_t = np.dtype([("began", "i8"), ("issued", "i8")])
@@ -58,10 +59,20 @@ def most_critical(core, own, warps, cycle):
     """The most critical warp of a set, of equal ones the oldest."""
     best = lowest_bit(warps)
     highest = criticality(core, own, best, cycle)
-    while warps != 0:
-        w = lowest_bit(warps)
-        warps = np.uint64(warps & ~bit_of(w))
+    for w in each(warps):
         score = criticality(core, own, w, cycle)
         if score > highest or (score == highest and core.slots[w].age < core.slots[best].age):
             best, highest = w, score
     return best
+
+
+@compiled
+def above_mean(core, own, cycle):
+    """The warps of a core that are more critical than its mean."""
+    total, found = np.int64(0), np.uint64(0)
+    for w in each(core.occupied):
+        total += criticality(core, own, w, cycle)
+    for w in each(core.occupied):
+        if criticality(core, own, w, cycle) * count_bits(core.occupied) > total:
+            found = added(found, w)
+    return found

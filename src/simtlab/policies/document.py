@@ -1,4 +1,4 @@
-"""docs/mechanisms.md: every mechanism, and every policy of one slot that says whose it is.
+"""docs/mechanisms.md: every mechanism, every policy of one slot that says whose it is, and what is a setting of the machine.
 
     python -m simtlab.policies.document > docs/mechanisms.md
 """
@@ -8,7 +8,10 @@ from collections.abc import Iterator
 from importlib import import_module
 from types import ModuleType
 
+from simtlab.machine.build import mesh_crosspoints
+from simtlab.machine.config.load import load
 from simtlab.machine.hooks import EVENTS, SLOTS
+from simtlab.machine.network import checkerboard
 from simtlab.policies.choice import available
 from simtlab.policies.hook import Hook
 
@@ -28,6 +31,12 @@ compare them ([studies](papers/surveys.md)). A file's docstring says how its mec
 
 Bytes a core are those of the hardware at default parameters, as the file counts them; – where it does not say.
 """
+
+
+NEEDED = {  # by network.half_routers
+    "network.kind": "mesh", "network.mesh_width": 6, "network.mesh_height": 5, "network.virtual_channels": 2,
+    "network.slice_placement": "checkerboard",
+}  # fmt: skip
 
 
 def mechanisms() -> dict[str, ModuleType]:
@@ -99,6 +108,18 @@ def page() -> Iterator[str]:
     yield "|---|---|---|---|---|--:|"
     for (slot, name), module in policies().items():
         yield row(f"`{slot}`", f"`{name}`", does(module), module.source, parameters(module), cost(module))
+    yield "\n## Settings of the machine\n"
+    yield "What decides nothing while a kernel runs is no policy but a key of the machine ([configuration.md](configuration.md)).\n"
+    yield row("setting", "what it does", "source", "keys beside it", "bytes a core")
+    yield "|---|---|---|---|---|"
+    yield row("`network.half_routers` = true", does(checkerboard), "Bakhoda, Kim, Aamodt, MICRO 2010; TACO 2013; BOOK 4.4.1",
+              ", ".join(f"`{key}` = {value}" for key, value in NEEDED.items()), saved_by_half_routers())  # fmt: skip
+
+
+def saved_by_half_routers() -> str:
+    """The buffers are those of full routers; the switches are smaller, and their crosspoints are what the area grows with."""
+    full, halved = (mesh_crosspoints(load("gtx480").replace(NEEDED | {"network.half_routers": flag})) for flag in (False, True))
+    return f"0: the buffers are the same, the switches of `gtx480` have {halved} crosspoints instead of {full}"
 
 
 if __name__ == "__main__":

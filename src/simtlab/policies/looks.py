@@ -5,10 +5,8 @@ import numpy as np
 from simtlab.compiled import compiled, count_trailing_zeros, load_i64
 from simtlab.machine.core.inflight import count_bits
 from simtlab.machine.core.kinds import Unit
-from simtlab.machine.core.state import MAX_ACCESSES
 from simtlab.machine.facts import N_COMPARED, NO_LOOP, NOT_READ, facts_at
 from simtlab.machine.fifo import item_at
-from simtlab.machine.limits import MAX_WARPS
 from simtlab.machine.memory.cache import NO_WAY, probe
 from simtlab.machine.memory.l1 import sector_bit
 from simtlab.machine.memory.mshr import NO_ENTRY, find
@@ -19,7 +17,7 @@ MIX = np.uint64(0x9E3779B97F4A7C15)
 ALL_BITS = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 __all__ = [
-    "NO_LOOP", "access_number", "active_lanes", "can_run", "compared", "fact_of", "is_first_in_line", "is_in_l1", "is_in_loop",
+    "NO_LOOP", "active_lanes", "can_run", "compared", "fact_of", "is_first_in_line", "is_in_l1", "is_in_loop",
     "is_there_or_coming", "line_in_l1", "memory_warps", "next_loads", "next_pc", "waiting", "was_merged",
 ]  # fmt: skip
 
@@ -94,13 +92,6 @@ def is_first_in_line(core, load, k):
         if load.lines[earlier] >> core.l1d.line_shift == load.lines[k] >> core.l1d.line_shift:
             return False
     return True
-
-
-@compiled
-def access_number(core, op):
-    """A number of the next access of a load that no other access of the core has: it stays while the access is tried again."""
-    load = core.ops[op]
-    return (load.issued * MAX_WARPS + load.slot) * MAX_ACCESSES + load.served
 
 
 @compiled

@@ -1,14 +1,9 @@
 """The line used longest ago is evicted; an empty one first."""
 
-from simtlab.policies.hook import NO_WAY, hook, is_empty, may_go
+from simtlab.policies.hook import hook
+from simtlab.policies.recency import least_recent
 
 
 @hook
 def victim(cache, own, first, cycle):
-    best = NO_WAY
-    for way in range(first, first + cache.ways):
-        if is_empty(cache.line[way]):
-            return way
-        if may_go(cache.line[way]) and (best == NO_WAY or cache.line[way].used < cache.line[best].used):
-            best = way
-    return best
+    return least_recent(cache, first, first + cache.ways)

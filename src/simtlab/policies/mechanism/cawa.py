@@ -1,40 +1,38 @@
 """CAWA: the most critical warp issues first, and has a part of the L1 (Lee, Arunkumar, Wu, ISCA 2015; after CAWS, BOOK 5.1.2).
 
-`gcaws`: a scheduler stays on a warp until it stalls, then takes the most critical one (policies/criticality.py).
-
-`cacp`: the L1's ways are in two parts, `critical_ways` of each set for lines that critical warps want, the others for the rest.
-Where a line goes is predicted by the pc of the load that brings it: a counter of 2 bits goes up when a critical warp hits a line in
-the other part, and down when a line leaves the critical part without such a hit.
+`gcaws`: a scheduler stays on a warp until it stalls, then takes the most critical one (policies/criticality.py). `cacp`: of each
+set's ways, `critical_ways` (0: half) are for lines that critical warps want, the others for the rest. Where a line goes is
+predicted by the pc of the load that brings it: a counter of 2 bits goes up when a critical warp hits a line in the other part, and
+down when a line leaves the critical part without such a hit.
 
 Choices: critical are the warps above the mean of the core's, looked at every `period` cycles; what a critical warp brings goes to
 the critical part too; a part evicts its least recently used line (the paper predicts reuse as well, and evicts by that), and takes
-a line of the other part where all its own are in flight; the prediction is by pc alone, 256 of them. `critical_ways` 0 is half.
-It leaves the warp scheduler no choice, but a two-level one lets it choose among its active warps alone.
+a line of the other part where all its own are in flight; the prediction is by pc alone, 256 of them. It leaves the warp scheduler
+no choice, but a two-level one lets it choose among its active warps alone.
 """
 
 import numpy as np
 
 from simtlab.compiled import compiled
 from simtlab.machine.limits import MAX_L1_LINES
-from simtlab.machine.memory.cache import probe
 from simtlab.policies import criticality
-from simtlab.policies.criticality import criticality as score_of
-from simtlab.policies.criticality import most_critical, note_issue
-from simtlab.policies.hook import NO_WAY, bit_of, count_bits, hook, is_empty, lowest_bit, may_go, oldest
+from simtlab.policies.criticality import above_mean, most_critical, note_issue
+from simtlab.policies.hook import NO_WAY, bit_of, hook, oldest
+from simtlab.policies.looks import line_in_l1
+from simtlab.policies.recency import least_recent
+from simtlab.policies.sets import whole_numbers
 
 source = "Lee, Arunkumar, Wu, ISCA 2015; BOOK 5.1.2"
 bytes_a_core = criticality.BYTES + 256 * 2 // 8 + 128 // 8 + 8  # 256 counters of 2 bits; a bit for each of 128 lines; a set
 PCS, LIKELY, MOST = 256, 2, 3
-state = np.dtype([
-    *criticality.fields, ("gcaws", "i8"), ("cacp", "i8"), ("critical_ways", "i8"), ("period", "i8"), ("critical", "u8"),
-    ("wanted", "i1", (PCS,)), ("used", "i1", (MAX_L1_LINES,)), ("preferred", "i8"), ("protected", "i8"),
-])  # fmt: skip
 parameters = {"gcaws": 1, "cacp": 1, "critical_ways": 0, "period": 64}
 limits = {"gcaws": (0, 1), "cacp": (0, 1), "critical_ways": (0, 64), "period": (1, None)}
 counters = {
     "preferred": ("instructions", "Of a warp that went before an older one because it was more critical."),
     "protected": ("lines", "That went to the critical part of the L1."),
 }
+tables = [("critical", "u8"), ("wanted", "i1", (PCS,)), ("used", "i1", (MAX_L1_LINES,))]
+state = np.dtype([*whole_numbers(parameters, counters), *criticality.fields, *tables])
 patient = True  # it never holds all back
 
 
@@ -62,16 +60,7 @@ def on_warp_end(core, own, warp, cycle):
 
 @hook
 def on_tick(core, own, count, cycle):
-    total, rest, own.critical = np.int64(0), core.occupied, np.uint64(0)
-    while rest != 0:
-        total += score_of(core, own, lowest_bit(rest), cycle)
-        rest = np.uint64(rest & ~bit_of(lowest_bit(rest)))
-    rest = core.occupied
-    while rest != 0:
-        w = lowest_bit(rest)
-        rest = np.uint64(rest & ~bit_of(w))
-        if score_of(core, own, w, cycle) * count_bits(core.occupied) > total:
-            own.critical = np.uint64(own.critical | bit_of(w))
+    own.critical = above_mean(core, own, cycle)
 
 
 @compiled
@@ -81,9 +70,8 @@ def ways_for_critical(cache, own):
 
 @hook
 def on_l1_hit(core, own, op, cycle):
-    load = core.ops[op]
-    way = probe(core.l1d, load.lines[load.served])
-    if way != NO_WAY and own.critical & bit_of(load.slot):
+    way = line_in_l1(core, op)
+    if way != NO_WAY and own.critical & bit_of(core.ops[op].slot):
         own.used[way] = 1
         if way % core.l1d.ways >= ways_for_critical(core.l1d, own):
             pc = core.l1d.owner[way].pc % PCS
@@ -100,25 +88,10 @@ def on_l1_evict(core, own, way, cycle):
 
 @hook
 def l1_replacement_victim(cache, own, first, cycle):
-    start, part = np.int64(first), ways_for_critical(cache, own)
-    if own.cacp == 0:
-        return least_recent(cache, start, start + cache.ways)
-    is_critical = own.critical & bit_of(cache.access.warp) != 0 or own.wanted[cache.access.pc % PCS] >= LIKELY
-    if is_critical:
-        way = least_recent(cache, start, start + part)
-    else:
-        way = least_recent(cache, start + part, start + cache.ways)
-    own.protected += is_critical and way != NO_WAY
-    return way if way != NO_WAY else least_recent(cache, start, start + cache.ways)
-
-
-@compiled
-def least_recent(cache, first, end):
-    """Of some ways an empty one, else the least recently used that may go, or NO_WAY."""
-    best = NO_WAY
-    for way in range(first, end):
-        if is_empty(cache.line[way]):
-            return way
-        if may_go(cache.line[way]) and (best == NO_WAY or cache.line[way].used < cache.line[best].used):
-            best = way
-    return best
+    start, end = np.int64(first), np.int64(first) + cache.ways
+    border, way = start + ways_for_critical(cache, own), NO_WAY
+    if own.cacp:
+        is_critical = own.critical & bit_of(cache.access.warp) != 0 or own.wanted[cache.access.pc % PCS] >= LIKELY
+        way = least_recent(cache, start, border) if is_critical else least_recent(cache, border, end)
+        own.protected += is_critical and way != NO_WAY
+    return way if way != NO_WAY else least_recent(cache, start, end)

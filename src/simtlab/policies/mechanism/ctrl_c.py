@@ -13,32 +13,30 @@ nothing is evicted; two loads 64 instructions apart share an entry.
 
 import numpy as np
 
+from simtlab.policies.accesses import is_another, random_bits
 from simtlab.policies.hook import hook, is_in_l1
-from simtlab.policies.looks import access_number, was_merged
+from simtlab.policies.looks import was_merged
+from simtlab.policies.sets import whole_numbers
 
 source = "Lee, Wu, ICCD 2016; BOOK 4.4.3"
-LOADS, HIGHEST, MIX = 64, 15, np.uint64(0x9E3779B97F4A7C15)
+LOADS, HIGHEST = 64, 15
 bytes_a_core = LOADS * (4 + 8 + 4) // 8 + 128 * (6 + 4) // 8  # entries: lines, uses, level; of 128 lines the load and uses
-load_t = np.dtype([("evicted", "i8"), ("uses", "i8"), ("level", "i8")])
-state = np.dtype([
-    ("sample", "i8"), ("least", "i8"), ("step", "i8"), ("period", "i8"), ("load", load_t, (LOADS,)), ("last", "i8"),
-    ("bypassed", "i8"), ("raised", "i8"),
-])  # fmt: skip
 parameters = {"sample": 16, "least": 50, "step": 5, "period": 4096}
 limits = {"sample": (1, None), "least": (0, None), "step": (1, HIGHEST), "period": (1, None)}
 counters = {
     "bypassed": ("accesses", "Sent around the L1, for the lines of their load were used too seldom."),
     "raised": ("decisions", "To bypass more of a load's accesses."),
 }
+load_t = np.dtype(whole_numbers(["evicted", "uses", "level"]))
+state = np.dtype([*whole_numbers(parameters, counters, ["last"]), ("load", load_t, (LOADS,))])
 
 
 @hook
 def l1_allocation_bypass(core, own, op, cycle):
-    level, number = own.load[core.ops[op].pc % LOADS].level, access_number(core, op)
-    if np.int64(np.uint64(number) * MIX >> np.uint64(60)) >= level or is_in_l1(core, op):
+    load = core.ops[op]
+    if random_bits(load, 4) >= own.load[load.pc % LOADS].level or is_in_l1(core, op):
         return 0
-    own.bypassed += own.last != number
-    own.last = number
+    own.bypassed += is_another(own, load)
     return 1
 
 

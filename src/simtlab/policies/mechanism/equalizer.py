@@ -30,7 +30,7 @@ counters = {
     "memory_high": ("samples", "With the memory's clock raised."), "memory_low": ("samples", "With the memory's clock lowered."),
 }  # fmt: skip
 core_t = np.dtype(whole_numbers(["active", "waiting", "x_mem", "x_alu", "samples", "ctas", "wish", "agreed", "vote"]))
-state = np.dtype([*whole_numbers(parameters, counters, ["asked", "level"]), ("core", core_t, (MAX_CORES,))])
+state = np.dtype([*whole_numbers(parameters, counters, ["asked"]), ("core", core_t, (MAX_CORES,))])
 
 
 @compiled
@@ -93,15 +93,12 @@ def by_votes(cores, own):
 @hook
 def clocks_choose(gpu, own, level, cycle):
     """The majority's clocks, at the end of an epoch."""
-    core, memory = own.level // 3, own.level % 3
-    if own.asked == 0:
-        core, memory = USUAL, USUAL
+    core, memory = np.int64(level) // 3, np.int64(level) % 3
     own.asked += 1
     if own.clocks and own.asked % own.epoch == 0:
         core, memory = by_votes(gpu.cores, own)
-    own.level = clocks(core, memory)
     own.core_high += core == HIGH
     own.core_low += core == LOW
     own.memory_high += memory == HIGH
     own.memory_low += memory == LOW
-    return own.level
+    return clocks(core, memory)

@@ -15,26 +15,25 @@ fill) only those that hit are seen, so that there nothing is bypassed.
 import numpy as np
 
 from simtlab.compiled import compiled
-from simtlab.machine.core.state import MAX_ACCESSES
 from simtlab.machine.limits import MAX_L1_LINES
+from simtlab.policies.accesses import instruction_number, is_another, random_bits
 from simtlab.policies.hook import NO_WAY, count_bits, hook, is_in_l1, prefetch
-from simtlab.policies.looks import access_number, line_in_l1, was_merged
+from simtlab.policies.looks import line_in_l1, was_merged
+from simtlab.policies.sets import whole_numbers
 
 source = "Arunkumar, Lee, Wu, IISWC 2016; BOOK 4.4.3"
-LOADS, CLASSES, MIX = 32, 4, np.uint64(0x9E3779B97F4A7C15)
+LOADS, CLASSES = 32, 4
 bytes_a_core = LOADS * CLASSES * (6 + 6 + 8) // 8 + 128 * (7 + 1 + 4) // 8  # entries of 20 bits; of 128 lines entry and touched
-load_t = np.dtype([("lines", "i8"), ("dead", "i8"), ("sectors", "i8")])
-line_t = np.dtype([("tag", "i8"), ("taker", "i8"), ("load", "i8"), ("touched", "u8"), ("again", "i8")])
-state = np.dtype([
-    ("bypass", "i8"), ("line_size", "i8"), ("sample", "i8"), ("dead", "i8"), ("load", load_t, (LOADS * CLASSES,)),
-    ("line", line_t, (MAX_L1_LINES,)), ("last", "i8"), ("bypassed", "i8"), ("enlarged", "i8"),
-])  # fmt: skip
 parameters = {"bypass": 1, "line_size": 1, "sample": 16, "dead": 90}
 limits = {"bypass": (0, 1), "line_size": (0, 1), "sample": (1, None), "dead": (1, 100)}
 counters = {
     "bypassed": ("accesses", "Sent around the L1, for the lines of their load were not touched again."),
     "enlarged": ("sectors", "Asked for beside one that missed, for loads like it touch several of a line."),
 }
+load_t = np.dtype(whole_numbers(["lines", "dead", "sectors"]))
+line_t = np.dtype([*whole_numbers(["tag", "taker", "load", "again"]), ("touched", "u8")])
+tables = [("load", load_t, (LOADS * CLASSES,)), ("line", line_t, (MAX_L1_LINES,))]
+state = np.dtype([*whole_numbers(parameters, counters, ["last"]), *tables])
 
 
 @compiled
@@ -56,15 +55,15 @@ def sectors_to_fetch(load, most):
 @compiled
 def note(core, own, op):
     """A load touches a sector: of a line that it brings, or of one that another has brought."""
-    way = line_in_l1(core, op)
+    way, load = line_in_l1(core, op), core.ops[op]
     if way == NO_WAY:
         return
-    line, instruction, address = own.line[way], access_number(core, op) // MAX_ACCESSES, core.ops[op].lines[core.ops[op].served]
+    line = own.line[way]
     if line.tag != core.l1d.tags[way] + 1:
-        line.tag, line.taker, line.load = core.l1d.tags[way] + 1, instruction, entry_of(core.ops[op])
+        line.tag, line.taker, line.load = core.l1d.tags[way] + 1, instruction_number(load), entry_of(load)
         line.touched, line.again = np.uint64(0), 0
-    line.again |= line.taker != instruction
-    sector = (address & (core.l1d.line_bytes - 1)) >> core.l1d.sector_shift
+    line.again |= line.taker != instruction_number(load)
+    sector = (load.lines[load.served] & (core.l1d.line_bytes - 1)) >> core.l1d.sector_shift
     line.touched = np.uint64(line.touched | np.uint64(1) << np.uint64(sector))
 
 
@@ -110,11 +109,10 @@ def on_l1_evict(core, own, way, cycle):
 
 @hook
 def l1_allocation_bypass(core, own, op, cycle):
-    load, number = own.load[entry_of(core.ops[op])], access_number(core, op)
+    load = own.load[entry_of(core.ops[op])]
     if not own.bypass or load.lines < own.sample or 100 * load.dead < own.dead * load.lines or is_in_l1(core, op):
         return 0
-    if np.uint64(number) * MIX >> np.uint64(59) == 0:
+    if random_bits(core.ops[op], 5) == 0:
         return 0
-    own.bypassed += own.last != number
-    own.last = number
+    own.bypassed += is_another(own, core.ops[op])
     return 1

@@ -17,16 +17,14 @@ older warps. Where threads spin it still loses (ATM): the oldest own the memory 
 
 import numpy as np
 
-from simtlab.compiled import compiled
-from simtlab.machine.core.timing import Memory
 from simtlab.policies.congestion import is_saturated, is_stalled
-from simtlab.policies.hook import bit_of, hook, is_in_l1, memory_warps, oldest, waiting
+from simtlab.policies.hook import bit_of, hook, memory_warps, oldest, waiting
+from simtlab.policies.ldst_order import first_that_hits, is_miss, miss_of
 from simtlab.policies.looks import can_run
 from simtlab.policies.sets import whole_numbers
 
 source = "Sethia, Jamshidi, Mahlke, HPCA 2015; BOOK 5.1.2"
 bytes_a_core = 32 * 10 + 48 // 4 + 2  # 32 instructions put aside (address, lanes, warp); two bits a warp; the owner and the mode
-SHARED = int(Memory.SHARED)
 parameters = {"mas": 1, "queue_entries": 36, "spare": 4}
 limits = {"mas": (0, 1), "queue_entries": (0, 64), "spare": (0, 256)}
 counters = {
@@ -57,41 +55,11 @@ def allow(core, own, ready, cycle):
 
 @hook
 def ldst_queue_next(core, own, count, cycle):
-    first = waiting(core, 0)
     saturated = own.mas != 0 and is_saturated(core, own.spare)
-    if own.queue_entries == 0 or not can_wait(core, first) or not (saturated or is_stalled(core)):
+    if own.queue_entries == 0 or not is_miss(core, waiting(core, 0)) or not (saturated or is_stalled(core)):
         return 0
-    for place in range(1, np.int64(count)):
-        if is_sure(core, waiting(core, place)):
-            own.overtook += 1
-            return place
-    return first_by_owner(core, own, np.int64(count)) if saturated else 0
-
-
-@compiled
-def first_by_owner(core, own, count):
-    """The first load of the owner, or else of the oldest warp, of those before anything that cannot wait."""
-    best, best_age = 0, np.int64(-1)
-    for place in range(count):
-        warp = core.ops[waiting(core, place)].slot
-        age = np.int64(0) if warp == own.owner else core.slots[warp].age + 1
-        if not can_wait(core, waiting(core, place)):
-            break
-        if best_age < 0 or age < best_age:
-            best, best_age = place, age
-    return best
-
-
-@compiled
-def can_wait(core, op):
-    """Whether an instruction is a load that would miss: only those are put aside."""
-    return core.ops[op].deterministic >= 0 and not is_sure(core, op)
-
-
-@compiled
-def is_sure(core, op):
-    """Whether the next access of an instruction needs nothing of the memory beyond the core."""
-    memory = core.ops[op]
-    if memory.memory == SHARED:
-        return True
-    return memory.deterministic >= 0 and memory.served < memory.accesses and is_in_l1(core, op)
+    hit = first_that_hits(core, np.int64(count))
+    if hit < np.int64(count):
+        own.overtook += 1
+        return hit
+    return miss_of(core, own.owner, np.int64(count)) if saturated else 0

@@ -12,43 +12,38 @@ of room towards the network. With `reorder` off the queue is as long, and served
 
 import numpy as np
 
-from simtlab.machine.memory.l1 import Failure
+from simtlab.policies.accesses import is_another
+from simtlab.policies.congestion import found_no_line
 from simtlab.policies.hook import hook, waiting
-from simtlab.policies.looks import access_number
+from simtlab.policies.ldst_order import issued_first, of_lowest_warp
+from simtlab.policies.sets import whole_numbers
 
 source = "Jia, Shaw, Martonosi, HPCA 2014; BOOK 4.4.3"
 bytes_a_core = 16 * 32 * 6 + 16 * 4  # 16 instructions, each up to 32 line addresses of 48 bits, and its warp, pc and mask
-NO_LINE = int(Failure.TAG)
-state = np.dtype([
-    ("queue_entries", "i8"), ("reorder", "i8"), ("bypass", "i8"), ("patience", "i8"), ("last", "i8"), ("reordered", "i8"),
-    ("bypassed", "i8"),
-])  # fmt: skip
 parameters = {"queue_entries": 16, "reorder": 1, "bypass": 1, "patience": 16_000}
 limits = {"queue_entries": (1, 64), "reorder": (0, 1), "bypass": (0, 1), "patience": (1, None)}
 counters = {
     "reordered": ("instructions", "Served before an older one of another warp."),
     "bypassed": ("accesses", "Sent around the L1, for no line of their set was free."),
 }
+state = np.dtype(whole_numbers(parameters, counters, ["last"]))
 
 
 @hook
 def ldst_queue_next(core, own, count, cycle):
     """The oldest instruction of the lowest warp, unless one has waited too long."""
-    best = oldest = 0
-    if own.reorder:
-        for place in range(1, count):
-            best = place if core.ops[waiting(core, place)].slot < core.ops[waiting(core, best)].slot else best
-            oldest = place if core.ops[waiting(core, place)].issued < core.ops[waiting(core, oldest)].issued else oldest
-        if cycle - core.ops[waiting(core, oldest)].issued > own.patience:
-            best = oldest
-    own.reordered += best > 0
-    return best
+    if not own.reorder:
+        return 0
+    oldest = issued_first(core, np.int64(count))
+    has_waited = cycle - core.ops[waiting(core, oldest)].issued
+    place = oldest if has_waited > own.patience else of_lowest_warp(core, np.int64(count))
+    own.reordered += place > 0
+    return place
 
 
 @hook
 def l1_allocation_bypass_stall(core, own, op, cycle):
-    if not own.bypass or core.ldst_blocked != NO_LINE:
+    if not own.bypass or not found_no_line(core):
         return 0
-    own.bypassed += own.last != access_number(core, op)
-    own.last = access_number(core, op)
+    own.bypassed += is_another(own, core.ops[op])
     return 1

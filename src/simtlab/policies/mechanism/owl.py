@@ -8,9 +8,9 @@ different banks. With `prefetch` a miss also fetches so many lines after it, for
 
 Choices: issue slots that the group leaves empty go to the next one that is ready; with `banks` core c begins with the group c
 modulo the groups that fit. The paper's prefetcher sits at the memory and fills the L2 from a row that is open; policies cannot
-prefetch there, so that ours fills the L1 on the way, and is off unless asked for. Holding back the loads of later groups altogether
-was tried and did worse. It gains on lines that are read again soon; of streams and of CTAs with a large working set it made most
-slower, by up to 16%, probably because the CTAs that go first end first and leave the core to a few.
+prefetch there, so that ours fills the L1 on the way, and is off unless asked for. Holding back the loads of later groups was tried
+and did worse. `locality` gains on lines that are read again soon; streams and CTAs with a large working set were mostly slower, by
+up to 16%. `banks` gains where CTAs side by side use rows of their own in one bank, and nothing where they share rows.
 """
 
 import numpy as np
