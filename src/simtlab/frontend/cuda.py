@@ -6,7 +6,10 @@ NVRTC has ptxas in it, which turns PTX into a GPU's own code: from there come th
 import ctypes
 import functools
 import os
+import pickle
 import re
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -31,6 +34,11 @@ HOST_HEADERS = Path(__file__).parent / "include"  # stdio.h and others that .cu 
 NOT_ALONE = re.compile(r"include|embed|__DATE__|__TIME__|\\\n")
 FROM_FILES = re.compile(r"--?(pre-include|include(?!-path)|options-file|optf|pch|create-pch|use-pch)\b")  # options
 MISSING_HEADER = "open source file"  # "could not …" without include paths, "cannot …" with some
+WITHOUT_OPTIMISATION = {"-G", "--device-debug", "-device-debug"}
+COMPILE_GIVEN = """import pickle, sys
+sys.path[:], given = pickle.load(sys.stdin.buffer)
+from simtlab.frontend.cuda import answer_for
+sys.stdout.buffer.write(answer_for(given))"""
 
 
 @dataclass(frozen=True)
@@ -127,6 +135,31 @@ def _compile_alone(source: str, name: str, arguments: tuple[str, ...], expressio
 
 def compile_once(source: str, name: str, arguments: Sequence[str], name_expressions: Sequence[str]) -> CompiledCuda:
     """From program to PTX, and to a cubin where the architecture is a real GPU's."""
+    given = source, name, tuple(arguments), tuple(name_expressions)
+    return in_another_process(given) if WITHOUT_OPTIMISATION.intersection(arguments) else compile_here(*given)
+
+
+def in_another_process(given: tuple) -> CompiledCuda:
+    """NVRTC 13.4 makes all cubins of a process without optimisation once it was asked to for one."""
+    nvrtc()  # which must be there all the same
+    done = subprocess.run([sys.executable, "-c", COMPILE_GIVEN], input=pickle.dumps((sys.path, given)), capture_output=True)
+    if done.returncode:
+        raise CompileError(done.stderr.decode(errors="replace").strip() or f"the compiler ended with status {done.returncode}")
+    found = pickle.loads(done.stdout)
+    if isinstance(found, Exception):
+        raise found
+    return found
+
+
+def answer_for(given: tuple) -> bytes:
+    """What `in_another_process` reads: what was compiled, or the error."""
+    try:
+        return pickle.dumps(compile_here(*given))
+    except CompileError as error:
+        return pickle.dumps(CompileError(str(error)))
+
+
+def compile_here(source: str, name: str, arguments: Sequence[str], name_expressions: Sequence[str]) -> CompiledCuda:
     library = nvrtc()
     program = ctypes.c_void_p()
     text = source.encode("utf-8", "surrogateescape")
