@@ -2,9 +2,6 @@
 after a delay, all at once or some cycles apart."""
 
 import json
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +9,7 @@ import pytest
 
 import simtlab as sl
 
-ROOT = Path(__file__).parents[2]
-RECORDED = json.loads((ROOT / "tests" / "data" / "hardware" / "h200_sharing.json").read_text())
+RECORDED = json.loads((Path(__file__).parents[1] / "data" / "hardware" / "h200_sharing.json").read_text())
 LINES, SECTORS = RECORDED["lines"], 4
 CORES, BEGIN, EVERY = 132, 8000, 15
 FIRST_OF_A_GPC = 16  # the second one's: it has 16 cores
@@ -36,91 +32,59 @@ extern "C" __global__ void sharing(const int *data, int *out, Roles roles)
 }"""
 
 
-Roles = dict[int, tuple[int, int]]  # of each core that reads: which sectors of each line, in which cycle
-DELAYS_OF_MISSES, DELAYS_OF_HITS = (0, 64, 128, 192, 256, 416, 512, 640, 1024), (0, 16, 32, 96, 128, 256)
-OTHERS = {"mate": 1, "near": 2, "far": 15}
-CORES_OF_A_GPC = (2, 4, 5, 8, 9, 16)
-MASKS = sorted(RECORDED["sectors_by_masks_of_two_cores"])
-
-
-def at_once(cores: int) -> Roles:
-    return {FIRST_OF_A_GPC + k: (EVERY, 0) for k in range(cores)}
-
-
-def apart(other: str, delay: int) -> Roles:
-    return {FIRST_OF_A_GPC: (EVERY, 0), FIRST_OF_A_GPC + OTHERS[other]: (EVERY, delay)}
-
-
-def after_another_gpc(delay: int) -> Roles:
-    roles = {FIRST_OF_A_GPC: (EVERY, 4000), FIRST_OF_A_GPC + 2: (EVERY, 4000 + delay)}
-    return roles | {FIRST_OF_A_GPC + 16: (EVERY, 0)}
-
-
-def of_sectors(masks: str) -> Roles:
-    one, other = map(int, masks.split(","))
-    return {FIRST_OF_A_GPC: (one, 0), FIRST_OF_A_GPC + 2: (other, 0)}
-
-
-WHOLE_CHIP: Roles = dict.fromkeys(range(CORES), (EVERY, 0))
-TWO_GPCS: Roles = {FIRST_OF_A_GPC: (EVERY, 0), FIRST_OF_A_GPC + 16: (EVERY, 0)}
-ALL = [
-    *map(at_once, CORES_OF_A_GPC), *(apart(other, delay) for other in OTHERS for delay in DELAYS_OF_MISSES),
-    *map(after_another_gpc, DELAYS_OF_HITS), *map(of_sectors, MASKS), WHOLE_CHIP, TWO_GPCS,
-]  # fmt: skip
-
-
-def measure() -> list[int]:
-    """The sectors read of the L2 in each of these cases."""
-    device, found = sl.Gpu("h200", memory_bytes=1 << 24), []
-    for roles in ALL:
-        given = np.zeros((2, CORES), "i4")
-        for core, (sectors, cycle) in roles.items():
-            given[:, core] = sectors, BEGIN + cycle
-        device.machine.reset()
-        arguments = [device.zeros(LINES * 32, "i4"), device.zeros(1, "i4"), given.tobytes()]
-        counters = device.compile(SHARING)["sharing"](CORES, 32, arguments).counters
-        found.append(counters["l2_accesses"] - counters["l2_code_accesses"])
-    return found
-
-
 @pytest.fixture(scope="module")
-def read() -> Callable[[Roles], int]:
-    """What was read in a case; all of them are measured in a process of their own."""
-    code = "import json; from tests.timing.test_h200_sharing import measure; print(json.dumps(measure()))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    found = json.loads(done.stdout)
-    return lambda roles: found[ALL.index(roles)]
+def device() -> sl.Gpu:
+    return sl.Gpu("h200", memory_bytes=1 << 24)
 
 
-@pytest.mark.parametrize("cores", CORES_OF_A_GPC)
-def test_so_many_cores_of_a_gpc_read_the_same_at_once(read, cores):
+def sectors_read(device: sl.Gpu, roles: dict[int, tuple[int, int]]) -> int:
+    """Of the L2, where these cores read these sectors of each line in these cycles."""
+    given = np.zeros((2, CORES), "i4")
+    for core, (sectors, cycle) in roles.items():
+        given[:, core] = sectors, BEGIN + cycle
+    device.machine.reset()
+    arguments = [device.zeros(LINES * 32, "i4"), device.zeros(1, "i4"), given.tobytes()]
+    found = device.compile(SHARING)["sharing"](CORES, 32, arguments).counters
+    return found["l2_accesses"] - found["l2_code_accesses"]
+
+
+@pytest.mark.parametrize("cores", [2, 4, 5, 8, 9, 16])
+def test_so_many_cores_of_a_gpc_read_the_same_at_once(device, cores):
     """Four share an answer; the H200 differs from itself by a few sectors in the hundred."""
-    assert read(at_once(cores)) == RECORDED["sectors_by_cores_of_a_gpc"][str(cores)]
+    found = sectors_read(device, {FIRST_OF_A_GPC + k: (EVERY, 0) for k in range(cores)})
+    assert found == RECORDED["sectors_by_cores_of_a_gpc"][str(cores)]
 
 
-def test_all_cores_of_the_chip_read_the_same_at_once(read):
+def test_all_cores_of_the_chip_read_the_same_at_once(device):
     """34 times each line: 6 GPCs of 16 and 2 of 18, by fours. The H200 had up to 36.4, as its cores were not all at once."""
-    assert read(WHOLE_CHIP) == 34 * LINES * SECTORS
-    assert read(WHOLE_CHIP) == pytest.approx(RECORDED["sectors_of_the_first_cores"][-1], rel=0.07)
+    found = sectors_read(device, dict.fromkeys(range(CORES), (EVERY, 0)))
+    assert found == 34 * LINES * SECTORS
+    assert found == pytest.approx(RECORDED["sectors_of_the_first_cores"][-1], rel=0.07)
 
 
-@pytest.mark.parametrize("delay", DELAYS_OF_MISSES)
-@pytest.mark.parametrize("other", OTHERS)
-def test_two_cores_share_what_the_l2_has_not_for_a_while(read, other, delay):
-    assert read(apart(other, delay)) == RECORDED["sectors_of_two_cores_by_delay"][other]["miss"][str(delay)]
+@pytest.mark.parametrize("delay", [0, 64, 128, 192, 256, 416, 512, 640, 1024])
+@pytest.mark.parametrize("other", ["mate", "near", "far"])
+def test_two_cores_share_what_the_l2_has_not_for_a_while(device, other, delay):
+    mate = FIRST_OF_A_GPC + {"mate": 1, "near": 2, "far": 15}[other]
+    found = sectors_read(device, {FIRST_OF_A_GPC: (EVERY, 0), mate: (EVERY, delay)})
+    assert found == RECORDED["sectors_of_two_cores_by_delay"][other]["miss"][str(delay)]
 
 
-@pytest.mark.parametrize("delay", DELAYS_OF_HITS)
-def test_two_cores_share_what_the_l2_has_for_a_shorter_while(read, delay):
+@pytest.mark.parametrize("delay", [0, 16, 32, 96, 128, 256])
+def test_two_cores_share_what_the_l2_has_for_a_shorter_while(device, delay):
     """A core of another GPC has read the lines before."""
-    found = read(after_another_gpc(delay))
+    roles = {FIRST_OF_A_GPC: (EVERY, 4000), FIRST_OF_A_GPC + 2: (EVERY, 4000 + delay)}
+    found = sectors_read(device, roles | {FIRST_OF_A_GPC + 16: (EVERY, 0)})
     assert found - LINES * SECTORS == RECORDED["sectors_of_two_cores_by_delay"]["near"]["hit"][str(delay)]
 
 
-@pytest.mark.parametrize("masks", MASKS)
-def test_two_cores_share_a_line_if_they_want_the_same_sectors(read, masks):
-    assert read(of_sectors(masks)) == RECORDED["sectors_by_masks_of_two_cores"][masks]
+@pytest.mark.parametrize("masks", sorted(RECORDED["sectors_by_masks_of_two_cores"]))
+def test_two_cores_share_a_line_if_they_want_the_same_sectors(device, masks):
+    one, other = map(int, masks.split(","))
+    found = sectors_read(device, {FIRST_OF_A_GPC: (one, 0), FIRST_OF_A_GPC + 2: (other, 0)})
+    assert found == RECORDED["sectors_by_masks_of_two_cores"][masks]
 
 
-def test_cores_of_two_gpcs_share_nothing(read):
-    assert read(TWO_GPCS) == 2 * LINES * SECTORS
+def test_cores_of_two_gpcs_share_nothing(device):
+    found = sectors_read(device, {FIRST_OF_A_GPC: (EVERY, 0), FIRST_OF_A_GPC + 16: (EVERY, 0)})
+    assert found == 2 * LINES * SECTORS
