@@ -140,7 +140,7 @@ def compile_once(source: str, name: str, arguments: Sequence[str], name_expressi
 
 
 def in_another_process(given: tuple) -> CompiledCuda:
-    """NVRTC 13.4 makes all cubins of a process without optimisation once it was asked to for one."""
+    """NVRTC 13.4 compiles everything later in a process without optimisation once it was asked to do so."""
     nvrtc()  # which must be there all the same
     done = subprocess.run([sys.executable, "-c", COMPILE_GIVEN], input=pickle.dumps((sys.path, given)), capture_output=True)
     if done.returncode:
