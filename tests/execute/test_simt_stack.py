@@ -60,7 +60,7 @@ def walk(gpu: sl.Gpu, kernel: str, lanes: int, arguments: list) -> list[tuple[st
             pop(warp)
             continue
         if warp.pc in labels:
-            found.append((f"{labels[int(warp.pc)]}/{bits(warp.mask, lanes)}", drawn(warp, labels, lanes)))
+            found.append((f"{labels[int(warp.pc)]}/{bits(warp.mask, lanes)}", drawn(slot.record[0], labels, lanes)))
         run_warp(launch[0], program.table[0], worker.record[0], slot.record[0], warp, 1)
     del kept  # the launch has their addresses
     return found
@@ -70,8 +70,9 @@ def bits(mask: int, lanes: int) -> str:
     return f"{int(mask):0{lanes}b}"[::-1]
 
 
-def drawn(warp, labels: dict[int, str], lanes: int) -> str:
-    below = [warp.stack[k] for k in range(warp.depth)]
+def drawn(cta, labels: dict[int, str], lanes: int) -> str:
+    warp = cta.warps[0]
+    below = [cta.flow[0].stack[k] for k in range(warp.depth)]
     return " ".join(f"{labels.get(int(e.reconverge), '-')}{labels[int(e.pc)]}{bits(e.mask, lanes)}" for e in [*below, warp])
 
 

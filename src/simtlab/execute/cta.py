@@ -18,6 +18,7 @@ from simtlab.execute.state import (
 )
 from simtlab.execute.turns import forget
 from simtlab.execute.warp import lanes_of, run_warp
+from simtlab.execute.warp_parts import context_of, entry_at, flow_of
 from simtlab.program.encode import NO_RECONVERGENCE, code_at
 
 RUNNING, DONE = int(WarpStatus.RUNNING), int(WarpStatus.DONE)
@@ -201,15 +202,16 @@ def start_warp(launch, cta, warp, w):
     warp.mask, warp.live = everybody, everybody
     warp.status, warp.index, warp.executed = RUNNING, w, 0
     warp.seen_power, warp.cycling, warp.turns = 0, 0, 0
-    for b in range(N_CONVERGENCE):
-        forget(warp, b, np.uint32(0xFFFFFFFF))
+    if warp.met:
+        for b in range(N_CONVERGENCE):
+            forget(warp, b, np.uint32(0xFFFFFFFF))
+        warp.met = 0
     warp.window = cta.registers + w * launch.register_bytes
     warp.registers_end = warp.window + launch.register_bytes
-    warp.call[0].window, warp.call[0].frame = warp.window, 0
     window = warp.local_window
     window.first, window.length, window.lane_stride = 0, launch.local_bytes, launch.local_bytes
     window.host, window.frame, window.changes = cta.local + 32 * w * launch.local_bytes, 0, 0
-    context = warp.context
+    context = context_of(warp)
     context.frame, context.clock64, context.globaltimer = 0, 0, 0
     context.parameters, context.parameter_address = launch.parameters, launch.parameter_address
     context.warpid, context.nwarpid = w, cta.n_warps
@@ -221,7 +223,15 @@ def start_warp(launch, cta, warp, w):
     context.ctaid_y = number // grid[0] % grid[1]
     context.ctaid_z = number // (grid[0] * grid[1])
     context.nctaid_x, context.nctaid_y, context.nctaid_z = grid[0], grid[1], grid[2]
+    if context.ntid_x != block[0] or context.ntid_y != block[1]:
+        number_threads(context, launch, w)
     context.ntid_x, context.ntid_y, context.ntid_z = block[0], block[1], block[2]
+
+
+@compiled
+def number_threads(context, launch, w):
+    """Where each lane of a warp is in its CTA: for all CTAs of this width and height the same."""
+    block = launch.block
     for lane in range(32):
         thread = 32 * w + lane
         context.tid_x[lane] = thread % block[0]
@@ -270,15 +280,16 @@ def fingerprint(warp):
     state = mix(state, np.uint64(warp.live))
     state = mix(mix(state, np.uint64(warp.depth)), np.uint64(warp.turns))
     for d in range(warp.depth):
-        state = mix(state, np.uint64(warp.stack[d].pc))
-        state = mix(state, np.uint64(warp.stack[d].mask))
-        state = mix(state, np.uint64(warp.stack[d].reconverge + 1024))
+        state = mix(state, np.uint64(entry_at(warp, d).pc))
+        state = mix(state, np.uint64(entry_at(warp, d).mask))
+        state = mix(state, np.uint64(entry_at(warp, d).reconverge + 1024))
     for b in range(N_CONVERGENCE):
         for lane in range(32):
-            state = mix(state, np.uint64(warp.convergence[b, lane]))
+            state = mix(state, np.uint64(flow_of(warp).convergence[b, lane]))
     for lane in range(32):
-        state = mix(state, np.uint64(warp.comes_back[lane]))
-    for address in range(warp.call[0].window, warp.registers_end, 8):
+        state = mix(state, np.uint64(flow_of(warp).comes_back[lane]))
+    first = flow_of(warp).call[0].window if warp.calls else warp.window
+    for address in range(first, warp.registers_end, 8):
         state = mix(state, np.uint64(load_i64(address)))
     return state
 

@@ -16,7 +16,8 @@ import numpy as np
 from simtlab.execute.counting import no_counts
 from simtlab.execute.cta import run_ctas_at, run_ctas_in_step_at
 from simtlab.execute.races import new_watch
-from simtlab.execute.state import FaultCode, Outcome, cta_t, field_offset, launch_t, warp_t, window_t, worker_t
+from simtlab.execute.state import FaultCode, Outcome, cta_t, field_offset, launch_t, window_t, worker_t
+from simtlab.execute.warp_parts import PARTS
 from simtlab.program.context import fill_lanes
 from simtlab.program.program import Program
 
@@ -66,10 +67,9 @@ class Slot:
         cta["registers"], cta["local"] = self.registers.ctypes.data, self.local.ctypes.data
         cta["shared_window"]["host"], cta["shared_window"]["length"] = self.shared.ctypes.data, shape["shared_bytes"]
         cta["shared_window_address"] = base + field_offset(cta_t, "shared_window")
-        places = base + field_offset(cta_t, "warps") + warp_t.itemsize * np.arange(warps)
-        cta["warps"]["context_address"][:warps] = places + field_offset(warp_t, "context")
-        cta["warps"]["local_window_address"][:warps] = places + field_offset(warp_t, "local_window")
-        fill_lanes(self.record["warps"][:, :warps]["context"])
+        for name, first, size in PARTS:
+            cta["warps"][name][:warps] = base + first + size * np.arange(warps)
+        fill_lanes(self.record["context"][:, :warps])
         self.stalled_at = NEVER
 
     @property

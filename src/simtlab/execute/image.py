@@ -9,6 +9,7 @@ import numpy as np
 
 from simtlab.compiled import compiled, load_i64, load_u8, load_u32
 from simtlab.execute.state import field_offset
+from simtlab.execute.warp_parts import context_of
 from simtlab.program.forms import GEOMETRIES, HandleIn
 
 HANDLE_BASE = 0x7E57_7E57_0000  # a handle is this plus a row number, so that stray integers are no handles
@@ -75,7 +76,7 @@ def handle_of(warp, ins, lane):
     elif how == IN_SCALAR:
         word = np.int64(load_u32(warp.window + place))
     else:
-        word = np.int64(load_u32(warp.context.parameters + place))
+        word = np.int64(load_u32(context_of(warp).parameters + place))
     return word + (HANDLE_BASE - LOWER_BASE) if word >= LOWER_BASE else word
 
 

@@ -5,6 +5,7 @@ import numpy as np
 from simtlab.compiled import call_operation, compiled, fetch_add, load_i64, load_u32, store_i64
 from simtlab.execute.simt_stack import count_lanes, lowest_lane
 from simtlab.execute.state import FaultCode, allocation_t, field_offset, window_t
+from simtlab.execute.warp_parts import context_of
 from simtlab.isa.lanes import ROW_BYTES
 from simtlab.isa.spaces import LOCAL_BASE, LOCAL_BYTES, SHARED_BASE, SHARED_BYTES
 from simtlab.program.action import Action, Space
@@ -161,7 +162,7 @@ def lane_address(warp, ins, lane):
     elif ins.address_base == BASE_DOUBLE:
         address += load_i64(warp.window + base + 8 * lane)
     elif ins.address_base == BASE_FRAME:
-        address += warp.context.frame
+        address += context_of(warp).frame
     elif ins.address_base >= BASE_PAIR:
         address = paired_address(warp, ins, lane)
     return address

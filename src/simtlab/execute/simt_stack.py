@@ -8,18 +8,18 @@ return takes the next entry off the stack, which is either another part of the c
 import numpy as np
 
 from simtlab.compiled import call_hook, compiled
-from simtlab.execute.state import MAX_CALLS, MAX_STACK, PushOrder, WarpStatus, field_offset, warp_t
+from simtlab.execute.state import MAX_CALLS, MAX_STACK, PushOrder, WarpStatus
+from simtlab.execute.warp_parts import address_of, context_of, entry_at, flow_of
 from simtlab.program.encode import NO_RECONVERGENCE
 
 DONE = int(WarpStatus.DONE)
 MOST_LANES, FEWEST_LANES = int(PushOrder.MOST_LANES), int(PushOrder.FEWEST_LANES)
-CONTEXT = field_offset(warp_t, "context")
 ROOM_FOR_ONE_BRANCH = 34  # the most entries one instruction can push
 
 
 @compiled
 def push(warp, pc, reconverge, mask):
-    entry = warp.stack[warp.depth]
+    entry = entry_at(warp, warp.depth)
     entry.pc = pc
     entry.reconverge = reconverge
     entry.mask = mask
@@ -32,7 +32,7 @@ def pop(warp):
     """Take up the next entry that still has live lanes; a warp without one is done."""
     while warp.depth > 0:
         warp.depth -= 1
-        entry = warp.stack[warp.depth]
+        entry = entry_at(warp, warp.depth)
         mask = np.uint32(entry.mask & warp.live)
         if mask != 0:
             warp.pc = entry.pc
@@ -48,10 +48,9 @@ def pop(warp):
 @compiled
 def return_to(warp, calls):
     """Move the register window and the local frame back to an outer call."""
-    warp.calls = calls
-    warp.window = warp.call[calls].window
-    warp.context.frame = warp.call[calls].frame
-    warp.local_window.frame = warp.call[calls].frame
+    caller = flow_of(warp).call[calls]
+    warp.calls, warp.window = calls, caller.window
+    context_of(warp).frame = warp.local_window.frame = caller.frame
 
 
 @compiled
@@ -77,7 +76,7 @@ def diverge(launch, warp, ins, pc, taken):
 def falls_through_last(launch, warp, taken, other):
     """Whether the lanes that fall through are pushed first; of equal halves they never are."""
     if launch.divergence_hook != 0:
-        address = warp.context_address - CONTEXT
+        address = address_of(warp)
         return call_hook(launch.divergence_hook, address, launch.divergence_own, np.uint64(taken), warp.executed) != 0
     if launch.push_order == MOST_LANES:
         return count_lanes(other) > count_lanes(taken)
@@ -104,12 +103,12 @@ def end_lanes(warp, mask):
 def enter(warp, mask, target, frame_bytes, window_bytes):
     """Call: the lanes of `mask` run the callee in a register window and frame of its own; all go on after it."""
     push(warp, warp.pc + 1, warp.reconverge, warp.mask)
+    caller = flow_of(warp).call[warp.calls]
+    caller.window, caller.frame = warp.window, context_of(warp).frame
     warp.calls += 1
     warp.window += window_bytes
-    warp.context.frame += frame_bytes
-    warp.local_window.frame = warp.context.frame
-    warp.call[warp.calls].window = warp.window
-    warp.call[warp.calls].frame = warp.context.frame
+    context_of(warp).frame += frame_bytes
+    warp.local_window.frame = context_of(warp).frame
     warp.pc = target
     warp.reconverge = NO_RECONVERGENCE
     warp.mask = mask

@@ -29,6 +29,7 @@ from simtlab.execute.turns import (
     part,
     tire,
 )
+from simtlab.execute.warp_parts import flow_of
 from simtlab.isa.lanes import ROW_BYTES
 from simtlab.program.action import SERVICE_BASE, SERVICE_STEP, Action, Condition, Members, Service
 
@@ -58,9 +59,10 @@ def steer_splits(launch, worker, cta, warp, ins, pc, mask):
         return OUT_SPENT
     if action == MEET:
         members = np.uint32(mask | met_by(warp, ins.operands[0], mask))
+        warp.met = 1
         for lane in range(32):
             if (mask >> np.uint32(lane)) & np.uint32(1):
-                warp.convergence[ins.operands[0], lane] = members
+                flow_of(warp).convergence[ins.operands[0], lane] = members
         warp.pc = pc + 1
         return OUT_SPENT
     if action == CONVERGE:
@@ -96,14 +98,15 @@ def steer_rarely(launch, worker, cta, warp, ins, pc, mask):
     if action == SAVE_BARRIER:
         for lane in range(32):
             if (mask >> np.uint32(lane)) & np.uint32(1):
-                store_u32(warp.window + ins.operands[0] + 4 * lane, warp.convergence[ins.operands[1], lane])
+                store_u32(warp.window + ins.operands[0] + 4 * lane, flow_of(warp).convergence[ins.operands[1], lane])
                 if ins.detail != 0:
-                    warp.convergence[ins.operands[1], lane] = np.uint32(0)
+                    flow_of(warp).convergence[ins.operands[1], lane] = np.uint32(0)
     elif action == RESTORE_BARRIER:
+        warp.met = 1
         for lane in range(32):
             if (mask >> np.uint32(lane)) & np.uint32(1):
                 held = load_u32(warp.window + ins.operands[1] + 4 * lane) if ins.detail != 0 else np.uint32(ins.operands[1])
-                warp.convergence[ins.operands[0], lane] = held
+                flow_of(warp).convergence[ins.operands[0], lane] = held
     warp.pc = pc + 1
     return OUT_SPENT
 
@@ -202,7 +205,7 @@ def meet_warp(launch, worker, warp, ins, pc, mask):
         why = AT_COLLECTIVE
         for lane in range(32):
             if (mask >> np.uint32(lane)) & np.uint32(1):
-                warp.comes_back[lane] = ins.target
+                flow_of(warp).comes_back[lane] = ins.target
     left, going = mask, np.uint32(0)
     while left != 0:  # lanes that name different lanes, as tiles of a warp do, wait for their own
         members = members_of(warp, ins, lowest_lane(left))
@@ -279,7 +282,7 @@ def jump(launch, worker, warp, ins, pc, mask):
 def jump_address(launch, warp, ins, lane):
     """Where a lane is sent, in bytes from the program's start; -1 less its index, where that is beyond a list of targets."""
     if ins.action == END_COLLECTIVE:
-        return np.int64(warp.comes_back[lane]) * INSTRUCTION_BYTES if warp.comes_back[lane] > 0 else np.int64(-1)
+        return np.int64(flow_of(warp).comes_back[lane]) * INSTRUCTION_BYTES if flow_of(warp).comes_back[lane] > 0 else np.int64(-1)
     if ins.detail == UNIFORM:
         return np.int64(load_u32(warp.window + ins.operands[0])) + ins.operands[1]
     place = warp.window + ins.operands[0] + 4 * lane

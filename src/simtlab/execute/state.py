@@ -90,6 +90,7 @@ warp_t = np.dtype(
         ("registers_end", "i8"),
         ("context_address", "i8"),
         ("local_window_address", "i8"),
+        ("flow_address", "i8"),
         ("executed", "i8"),
         ("seen_changes", "i8"),  # the three fields of the search for a cycle in the warp's states
         ("seen_state", "u8"),
@@ -97,10 +98,17 @@ warp_t = np.dtype(
         ("seen_steps", "i4"),
         ("cycling", "i4"),
         ("turns", "i4"),  # YIELDs, in PTX backward branches, since a split of the warp waited for something, or began
+        ("met", "i4"),  # it has used convergence barriers
         ("local_window", window_t),
-        ("context", context_t),
+    ],
+    align=True,
+)
+
+# Where a warp's lanes go (warp_parts.py says how it is reached).
+flow_t = np.dtype(
+    [
         ("stack", stack_entry_t, (MAX_STACK,)),
-        ("call", call_t, (MAX_CALLS,)),
+        ("call", call_t, (MAX_CALLS,)),  # of each nested call, what the caller had
         ("convergence", "u4", (N_CONVERGENCE, 32)),  # for each convergence barrier and lane, the lanes that it meets there
         ("comes_back", "i4", (32,)),  # where each lane goes at ENDCOLLECTIVE; 0 of those that have come to no COLLECTIVE
     ],
@@ -126,6 +134,8 @@ cta_t = np.dtype(
         ("shared_window_address", "i8"),
         ("barriers", barrier_t, (N_BARRIERS,)),
         ("warps", warp_t, (MAX_WARPS,)),
+        ("context", context_t, (MAX_WARPS,)),  # of each
+        ("flow", flow_t, (MAX_WARPS,)),
     ],
     align=True,
 )

@@ -10,8 +10,9 @@ one that holds it from going on.
 import numpy as np
 
 from simtlab.compiled import call_hook, compiled
-from simtlab.execute.simt_stack import CONTEXT, lowest_lane
+from simtlab.execute.simt_stack import lowest_lane
 from simtlab.execute.state import FaultCode, Outcome, WarpStatus
+from simtlab.execute.warp_parts import address_of, entry_at, flow_of
 
 DONE = int(WarpStatus.DONE)
 OUT_SPENT, OUT_DONE, OUT_FAULT, OUT_BARRIER = (int(o) for o in (Outcome.SPENT, Outcome.DONE, Outcome.FAULT, Outcome.BARRIER))
@@ -24,7 +25,7 @@ NO_SPLIT = -1
 @compiled
 def park(warp, pc, mask, why, members):
     """Let lanes wait for their turn, or for something."""
-    entry = warp.stack[warp.depth]
+    entry = entry_at(warp, warp.depth)
     entry.pc, entry.mask, entry.reconverge, entry.calls = pc, mask, why, np.int32(members)
     warp.depth += 1
 
@@ -34,7 +35,7 @@ def unpark(warp, k):
     """Take a split out of the table; those behind it move up."""
     warp.depth -= 1
     for d in range(k, warp.depth):
-        entry, following = warp.stack[d], warp.stack[d + 1]
+        entry, following = entry_at(warp, d), entry_at(warp, d + 1)
         entry.pc, entry.mask, entry.reconverge, entry.calls = following.pc, following.mask, following.reconverge, following.calls
 
 
@@ -43,15 +44,15 @@ def waiting_for(warp, why, members):
     """The lanes of all splits that wait for the same."""
     found = np.uint32(0)
     for d in range(warp.depth):
-        if warp.stack[d].reconverge == why and warp.stack[d].calls == members:
-            found = np.uint32(found | warp.stack[d].mask)
+        if entry_at(warp, d).reconverge == why and entry_at(warp, d).calls == members:
+            found = np.uint32(found | entry_at(warp, d).mask)
     return found
 
 
 @compiled
 def may_go_on(warp, k):
     """Whether a split in the table is ready, or what it waits for has come."""
-    entry = warp.stack[k]
+    entry = entry_at(warp, k)
     why = entry.reconverge
     if why == READY:
         return True
@@ -69,7 +70,7 @@ def met_by(warp, number, mask):
     found = np.uint32(0)
     for lane in range(32):
         if (mask >> np.uint32(lane)) & np.uint32(1):
-            found = np.uint32(found | warp.convergence[number, lane])
+            found = np.uint32(found | flow_of(warp).convergence[number, lane])
     return found
 
 
@@ -77,20 +78,20 @@ def met_by(warp, number, mask):
 def forget(warp, number, lanes):
     """Some lanes are waited for at a convergence barrier no longer."""
     for lane in range(32):
-        warp.convergence[number, lane] = np.uint32(warp.convergence[number, lane] & ~lanes)
+        flow_of(warp).convergence[number, lane] = np.uint32(flow_of(warp).convergence[number, lane] & ~lanes)
 
 
 @compiled
 def take_turn(warp, k):
     """A split of the table becomes the current one, together with those that waited for the same at the same place."""
-    entry = warp.stack[k]
+    entry = entry_at(warp, k)
     pc, why, members, mask = entry.pc, entry.reconverge, entry.calls, entry.mask
     together = met_by(warp, why, mask) if why >= 0 else np.uint32(0xFFFFFFFF)
     unpark(warp, k)
     if why != READY and why != YIELDED:
         d = 0  # others at a convergence barrier may have come to it elsewhere; the CTA's keeps them until it opens
         while d < warp.depth:
-            other = warp.stack[d]
+            other = entry_at(warp, d)
             if other.reconverge == why and other.calls == members and other.mask & together:
                 if other.pc == pc or why == AT_COLLECTIVE:
                     mask = np.uint32(mask | other.mask)
@@ -113,15 +114,15 @@ def take_along(warp):
     """Splits at the same place that waited for other lanes of the warp, which have come too, go on with the current one."""
     could = np.uint64(0)
     for k in range(warp.depth):
-        if warp.stack[k].reconverge == AT_WARP_SYNC and warp.stack[k].pc == warp.pc and may_go_on(warp, k):
+        if entry_at(warp, k).reconverge == AT_WARP_SYNC and entry_at(warp, k).pc == warp.pc and may_go_on(warp, k):
             could = np.uint64(could | np.uint64(np.uint64(1) << np.uint64(k)))
     for k in range(warp.depth - 1, -1, -1):
         if (could >> np.uint64(k)) & np.uint64(1):
-            members = warp.stack[k].calls
-            warp.mask = np.uint32(warp.mask | warp.stack[k].mask)
+            members = entry_at(warp, k).calls
+            warp.mask = np.uint32(warp.mask | entry_at(warp, k).mask)
             unpark(warp, k)
             for d in range(warp.depth):
-                other = warp.stack[d]
+                other = entry_at(warp, d)
                 if other.reconverge == AT_WARP_SYNC and other.calls == members and other.pc != warp.pc:
                     other.reconverge = READY
 
@@ -143,7 +144,7 @@ def chosen_by_policy(launch, warp):
         if may_go_on(warp, k):
             could = np.uint64(could | np.uint64(np.uint64(1) << np.uint64(k)))
     if could != 0 and could & np.uint64(could - np.uint64(1)):
-        chosen = call_hook(launch.turn_hook, warp.context_address - CONTEXT, launch.divergence_own, could, warp.executed)
+        chosen = call_hook(launch.turn_hook, address_of(warp), launch.divergence_own, could, warp.executed)
         if chosen != NO_SPLIT:
             return chosen
     return longest_waiting(warp, warp.depth)
@@ -153,7 +154,7 @@ def chosen_by_policy(launch, warp):
 def yielded_split(warp, count):
     """The first of the yielded splits among those of the table."""
     for k in range(count):
-        if warp.stack[k].reconverge == YIELDED:
+        if entry_at(warp, k).reconverge == YIELDED:
             return k
     return NO_SPLIT
 
@@ -190,7 +191,7 @@ def give_way(warp, state):
         take_turn(warp, last)
         warp.turns = turns
         return
-    spins_too = state == READY and warp.stack[k].reconverge == READY
+    spins_too = state == READY and entry_at(warp, k).reconverge == READY
     take_turn(warp, k)
     if spins_too:  # splits that only give way to each other tire together
         warp.turns = turns
@@ -212,11 +213,11 @@ def next_split(launch, worker, warp, pc):
     if switch(launch, warp):
         return OUT_SPENT
     for k in range(warp.depth):
-        if warp.stack[k].reconverge >= 0:  # it waits for lanes that wait elsewhere: to converge is no must
+        if entry_at(warp, k).reconverge >= 0:  # it waits for lanes that wait elsewhere: to converge is no must
             take_turn(warp, k)
             return OUT_SPENT
     for k in range(warp.depth):
-        if warp.stack[k].reconverge == AT_CTA_BARRIER:
+        if entry_at(warp, k).reconverge == AT_CTA_BARRIER:
             take_turn(warp, k)
             return OUT_BARRIER
     if warp.live == 0:
@@ -236,7 +237,7 @@ def fault(worker, warp, pc, lane, address, code):
 def free_splits(warp):
     """The CTA's barrier is open: splits that waited at it go on behind it."""
     for d in range(warp.depth):
-        entry = warp.stack[d]
+        entry = entry_at(warp, d)
         if entry.reconverge == AT_CTA_BARRIER:
             entry.pc += 1
             entry.reconverge = READY

@@ -11,6 +11,7 @@ from simtlab.execute.splits import SPLIT, steer_splits
 from simtlab.execute.state import FaultCode, Outcome, WarpStatus
 from simtlab.execute.texture import surface, texture
 from simtlab.execute.turns import free_splits
+from simtlab.execute.warp_parts import context_of
 from simtlab.program.action import Action
 from simtlab.program.encode import NO_GUARD
 from simtlab.program.program import FUNCTION_BASE, FUNCTION_STEP
@@ -113,8 +114,8 @@ def steer(launch, code, worker, cta, warp, ins, pc, mask, clock):
             return OUT_FAULT
         return OUT_BARRIER
     if action == TIME:
-        warp.context.clock64 = clock
-        warp.context.globaltimer = clock * 1_000_000 // launch.clock_khz
+        context_of(warp).clock64 = clock
+        context_of(warp).globaltimer = clock * 1_000_000 // launch.clock_khz
     if action == TIME or action == WARP_BARRIER:
         if not compute(launch, worker, warp, ins, pc, mask):
             return OUT_FAULT

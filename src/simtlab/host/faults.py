@@ -26,16 +26,15 @@ def explain_fault(gpu: Gpu, program: Program, run: GridRun, services: Services) 
     slot, worker = min(run.faults, key=lambda pair: int(pair[0].cta.number))
     fault = worker.record[0]
     pc = int(fault.fault_pc)
-    warp = slot.cta.warps[int(fault.fault_warp)]
-    place = f"kernel '{program.readable_name}', {block_and_thread(warp, int(fault.fault_lane))}, at {program.where(pc)}"
+    context = slot.cta.context[int(fault.fault_warp)]
+    place = f"kernel '{program.readable_name}', {block_and_thread(context, int(fault.fault_lane))}, at {program.where(pc)}"
     problem = services.failures.get(int(slot.cta.number)) or _problem(gpu, program, slot, worker)
     error = DeviceFault(f"{problem} in {place}")
     error.kind = "assertion" if int(slot.cta.number) in services.failures else FaultCode(int(fault.fault)).name.lower()
     return error
 
 
-def block_and_thread(warp: np.record, lane: int) -> str:
-    context = warp.context
+def block_and_thread(context: np.record, lane: int) -> str:
     block = (int(context.ctaid_x), int(context.ctaid_y), int(context.ctaid_z))
     thread = (int(context.tid_x[lane]), int(context.tid_y[lane]), int(context.tid_z[lane]))
     return f"block {block}, thread {thread}"
@@ -95,17 +94,16 @@ def explain_deadlock(program: Program, slots: list[Slot]) -> Deadlock:
     for slot in sorted(slots, key=lambda slot: int(slot.cta.number)):
         cta = slot.cta
         for w in range(int(cta.n_warps)):
-            warp = cta.warps[w]
-            if warp.status != WarpStatus.DONE:
-                lines.append(_waiting(program, warp))
+            if cta.warps[w].status != WarpStatus.DONE:
+                lines.append(_waiting(program, cta, w))
     listed = lines[:MOST_WARPS_LISTED]
     if len(lines) > len(listed):
         listed.append(f"… and {len(lines) - len(listed)} more warps")
     return Deadlock(f"kernel '{program.readable_name}' can never finish:\n  " + "\n  ".join(listed))
 
 
-def _waiting(program: Program, warp: np.record) -> str:
-    context = warp.context
+def _waiting(program: Program, cta: np.record, w: int) -> str:
+    warp, context = cta.warps[w], cta.context[w]
     block = (int(context.ctaid_x), int(context.ctaid_y), int(context.ctaid_z))
     place = program.where(int(warp.pc))
     if warp.status == WarpStatus.AT_BARRIER:
@@ -114,6 +112,6 @@ def _waiting(program: Program, warp: np.record) -> str:
     text = f"block {block} warp {int(warp.index)} repeats itself at {place}, lanes {active:#010x} active"
     held = live & ~active
     if held and warp.depth > 0:
-        entry = warp.stack[int(warp.depth) - 1]
+        entry = cta.flow[w].stack[int(warp.depth) - 1]
         text += f"; lanes {held:#010x} wait for them, next at {program.where(int(entry.pc))}"
     return text

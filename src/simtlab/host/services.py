@@ -105,7 +105,7 @@ class Frame:
         window = warp.local_window
         thread = (int(warp.index) * 32 + lane) * int(window.length)
         self.local = slot.local[thread : thread + int(window.length)]
-        self.base = int(warp.context.frame)
+        self.base = int(slot.cta.context[int(warp.index)].frame)
 
     def word(self, place: int) -> int:
         """A 64-bit argument at a frame offset."""

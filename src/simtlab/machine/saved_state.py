@@ -36,8 +36,8 @@ STAYS = {
 OF_STATES = "simtlab_trouble"  # of policies
 MOVES = ["slots.code", "slots.timing", "slots.facts", "slots.pc_counts", "cause_place"]  # of cores
 OF_CTAS = ["registers", "local", "shared_window.host", "shared_window_address", "warps.window", "warps.registers_end",
-           "warps.context_address", "warps.local_window_address", "warps.local_window.host", "warps.context.parameters",
-           "warps.call.window"]  # fmt: skip
+           "warps.context_address", "warps.local_window_address", "warps.flow_address", "warps.local_window.host",
+           "context.parameters", "flow.call.window"]  # fmt: skip
 ENDS = "warps.registers_end"  # the address behind something
 CHUNK = 1 << 16  # bytes
 

@@ -10,6 +10,7 @@ from enum import IntEnum
 import numpy as np
 
 from simtlab.compiled import compiled, reader_of
+from simtlab.execute.warp_parts import entry_at
 from simtlab.machine.core.kinds import OpState
 from simtlab.machine.core.state import MAX_OPS, REGISTER_WORDS
 from simtlab.machine.fifo import NOTHING
@@ -182,7 +183,7 @@ def write_warp(watch, core, w):
         word[at + 15 + k] = slot.pending[k]
     place = at + 15 + REGISTER_WORDS
     for k in range(warp.depth):
-        entry = warp.stack[warp.depth - 1 - k]
+        entry = entry_at(warp, warp.depth - 1 - k)
         word[place], word[place + 1], word[place + 2] = entry.pc, entry.reconverge, entry.mask
         place += 3
     return length

@@ -26,6 +26,7 @@ import numpy as np
 
 from simtlab.compiled import compiled
 from simtlab.execute.turns import NO_SPLIT
+from simtlab.execute.warp_parts import entry_at
 from simtlab.machine.clock_levels import clocks
 from simtlab.machine.core.cta_slots import NEXT_CTA, waits
 from simtlab.machine.core.inflight import count_bits, lowest_bit
@@ -50,9 +51,9 @@ from simtlab.policies.looks import (
 
 __all__ = [
     "DRAIN", "FLUSH", "HIGH", "LOW", "NEXT_CTA", "NOTHING", "NO_BANK", "NO_CORE", "NO_LOOP", "NO_SPLIT", "NO_WARP", "NO_WAY",
-    "SWITCH", "USUAL", "active_lanes", "bit_of", "can_flush", "candidates", "clocks", "compared", "count_bits", "fact_of", "hook",
-    "is_empty", "is_in_l1", "is_in_loop", "lowest_bit", "may_go", "memory_warps", "next_after", "next_pc", "oldest", "prefetch",
-    "stop", "switch_cycles", "waiting", "waits", "youngest",
+    "SWITCH", "USUAL", "active_lanes", "bit_of", "can_flush", "candidates", "clocks", "compared", "count_bits", "entry_at",
+    "fact_of", "hook", "is_empty", "is_in_l1", "is_in_loop", "lowest_bit", "may_go", "memory_warps", "next_after", "next_pc",
+    "oldest", "prefetch", "stop", "switch_cycles", "waiting", "waits", "youngest",
 ]  # fmt: skip
 
 NO_WARP = -1

@@ -4,7 +4,8 @@ import numpy as np
 
 from simtlab.compiled import call_hook, compiled, load_i64, store_i64
 from simtlab.execute.cta import start
-from simtlab.execute.state import cta_t, field_offset, warp_t
+from simtlab.execute.state import cta_t, field_offset
+from simtlab.execute.warp_parts import note_addresses
 from simtlab.machine.core.inflight import count_bits, lowest_bit
 from simtlab.machine.core.instruction_buffer import look_at_head
 from simtlab.machine.core.scoreboard import bit_of
@@ -16,9 +17,7 @@ from simtlab.machine.memory.cache import NO_WAY
 NEXT_CTA = -1
 ON_CTA_START, ON_CTA_END, ON_WARP_END = (EVENT_NUMBERS[f"on_{event}"] for event in ("cta_start", "cta_end", "warp_end"))
 ALL_SLOTS = np.uint64(0xFFFFFFFFFFFFFFFF)
-FIRST_CTA, CTA_BYTES, WARP_BYTES = field_offset(core_t, "ctas"), cta_t.itemsize, warp_t.itemsize
-SHARED_WINDOW, FIRST_WARP = field_offset(cta_t, "shared_window"), field_offset(cta_t, "warps")
-CONTEXT, LOCAL_WINDOW = field_offset(warp_t, "context"), field_offset(warp_t, "local_window")
+FIRST_CTA, CTA_BYTES, SHARED_WINDOW = field_offset(core_t, "ctas"), cta_t.itemsize, field_offset(cta_t, "shared_window")
 
 
 @compiled
@@ -81,8 +80,8 @@ def move_in(gpu, core, k):
         w = lowest_bit(np.uint64(~core.occupied))
         core.occupied = np.uint64(core.occupied | bit_of(w))
         core.slot_of[c, warp] = w
-        cta.warps[warp].context.smid = core.number
-        cta.warps[warp].context.warpid = w
+        cta.context[warp].smid = core.number
+        cta.context[warp].warpid = w
         take_slot(core, kernel, w, k, c, warp)
     for scheduler in range(core.schedulers):
         if gpu.hooks.warp_scheduler_on_cta != 0:
@@ -112,10 +111,9 @@ def settle(gpu, core, cta, c, warps):
     base = core.address + FIRST_CTA + c * CTA_BYTES
     cta.shared_window_address = base + SHARED_WINDOW
     for k in range(warps):
-        cta.warps[k].context_address = base + FIRST_WARP + k * WARP_BYTES + CONTEXT
-        cta.warps[k].local_window_address = base + FIRST_WARP + k * WARP_BYTES + LOCAL_WINDOW
-        if cta.warps[k].context.one == 0:
-            number_lanes(cta.warps[k].context)
+        note_addresses(cta.warps[k], base, k)
+        if cta.context[k].one == 0:
+            number_lanes(cta.context[k])
 
 
 @compiled

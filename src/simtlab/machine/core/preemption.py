@@ -264,7 +264,7 @@ def come_back(core, kernel, k, c, warp):
     core.occupied = np.uint64(core.occupied | bit_of(w))
     core.frozen = np.uint64(core.frozen | bit_of(w))
     core.slot_of[c, warp] = w
-    state.context.warpid = w
+    core.ctas[c].context[warp].warpid = w
     take_slot(core, kernel, w, k, c, warp)
     core.slots[w].head = state.pc
     look_at_head(core, w)
