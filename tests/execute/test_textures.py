@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import simtlab as sl
+from tests.everyday import every
 from tests.execute.recorded_images import HEADER, fetch_kernel, textures
 
 KERNELS = r"""
@@ -67,7 +68,7 @@ def texture_of(gpu, case):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("case", textures(), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", every(2, textures()), ids=lambda case: case.name)
 def test_fetches_give_the_bits_an_h200_gave(gpu, fetchers, case):
     texture, s = texture_of(gpu, case), case.settings
     at, out = gpu.array(case.coordinates), gpu.zeros((s["points"], 4), np.uint32)

@@ -9,6 +9,7 @@ import pytest
 
 import simtlab as sl
 from simtlab.machine.config import KEYS, OPERATIONS, load
+from tests.everyday import every
 from tests.timing import mixed
 from tests.timing.machines import kernel
 from tests.timing.test_energy import ONE_OF, REGISTERS
@@ -174,7 +175,7 @@ def test_another_value_is_another_machine_for_lanes_that_meet(key):
     assert counted_of_lanes((*usual, (key, other.value))) != counted_of_lanes(usual)
 
 
-@pytest.mark.parametrize("key", OTHER)
+@pytest.mark.parametrize("key", every(2, OTHER))
 def test_another_value_is_another_machine(key):
     other = OTHER[key]
     usual, policies = tuple(other.beside.items()), tuple(other.policies.items())
