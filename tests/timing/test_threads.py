@@ -35,6 +35,7 @@ extern "C" __global__ void add(float *x, float by, int rounds) {
 
 
 NEVER, ALWAYS = 1 << 40, 0  # units that are due from which on the other threads are called
+FOR_EVER = 1 << 40  # the number of threads stays as it is
 
 
 def started(
@@ -47,6 +48,8 @@ def started(
     few = {} if usual.network.kind == "mesh" else {"core.cores": cores}
     gpu = sl.Gpu(preset, set={**few, **(changes or {})}, threads=threads, **options)
     gpu.machine._crew["least"] = least
+    gpu.machine._crew["size"]["workers"] = gpu.machine._crew["size"]["usual"] = threads
+    gpu.machine._crew["size"]["left"] = FOR_EVER
     return gpu
 
 

@@ -13,6 +13,7 @@ from simtlab.machine.bit_set import WORD_BITS, those_due
 from simtlab.machine.clock_levels import ask_for_clocks
 from simtlab.machine.core import core as simt_core
 from simtlab.machine.core.deferred_writes import commit
+from simtlab.machine.crew_size import note_cycle as note_begin
 from simtlab.machine.dispatch import dispatch
 from simtlab.machine.fifo import NOTHING, push
 from simtlab.machine.intervals import next_end, note
@@ -23,6 +24,7 @@ from simtlab.machine.network.ports import tick_to_cores, tick_to_memory, wake_re
 from simtlab.machine.request import Kind, balance, end, in_use
 from simtlab.machine.run_ahead import run_ahead
 from simtlab.machine.threads import (
+    CALLED,
     call_others,
     dismiss,
     gather,
@@ -56,21 +58,27 @@ def run(crews, gpus, cores, slices, channels, networks, pools, ledgers, parts, l
         set_until(gpus, min(until, next_end(ledgers[0]), gpus[0].next_clocks))
     called = np.int64(0)
     while True:
-        last = thread
         if thread != 0:
             called = wait_for_call(crew, thread)
-        elif lead(crew, gpus, cores, slices, networks, requests, ledgers[0], parts, levels[0], until):
-            last = 0 if crew.together[0] else len(gpus) - 1
-        else:
+        elif not lead(crew, gpus, cores, slices, networks, requests, ledgers[0], parts, levels[0], until):
             gather(gpus)
             dismiss(crew, len(gpus))
         if crew.stop:
             report(crew, thread, called)
             return gpus[0].outcome
-        for t in range(thread, last + 1):
+        together = max(crew.together[0], 1) if thread == 0 else called % CALLED
+        for t in range(*parts_of(gpus, thread, together)):
             tick_part(gpus, gpus[t], cores, slices, channels, networks, requests)
         if thread != 0:
             report(crew, thread, called)
+
+
+@compiled
+def parts_of(gpus, thread, together):
+    """The parts that a thread ticks where so many do: the first of them, and the first that is another's."""
+    if gpus[0].todo == NETWORKS and together > 1:
+        return thread, thread + 1
+    return len(gpus) * thread // together, len(gpus) * (thread + 1) // together
 
 
 @compiled
@@ -101,6 +109,8 @@ def lead(crew, gpus, cores, slices, networks, requests, ledger, parts, levels, u
     if (gpu.outcome != SPENT or gpu.cycle >= gpu.until) and not keep_books(gpus, cores, ledger, parts, levels, until):
         return False
     begin_cycle(gpus, cores)
+    if len(gpus) > 1:
+        note_begin(crew.size)
     gpu.step = CORES_TICKED
     order(crew, gpus, CORES | also)
     return True
@@ -216,8 +226,9 @@ def order(crew, gpus, todo):
     """Say what is to be ticked of each part, and have the other threads do so where it is enough to be worth calling them."""
     for thread in range(len(gpus)):
         gpus[thread].todo = todo
-    if len(gpus) > 1 and crew.least <= count_due(gpus, todo):
-        crew.together[0] = len(gpus) if todo != NETWORKS else 2
+    workers = min(crew.size.workers, len(gpus))
+    if workers > 1 and crew.least <= count_due(gpus, todo):
+        crew.together[0] = workers if todo != NETWORKS else 2
         call_others(crew)
 
 

@@ -127,7 +127,7 @@ class Machine:
         self._levels = Levels(self._tally, self._plain.gpu)
         self._intervals = Intervals(self._tally, self._interval_cycles)
         self._blocks = [Blocks(self._plain.gpu[t : t + 1]) for t in range(self.threads)]
-        self._crew = new_crew()
+        self._crew = new_crew(self.threads)
         self._unfinished = False
 
     def run(

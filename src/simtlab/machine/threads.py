@@ -4,7 +4,8 @@ Every thread has a record of the chip of its own, and a part of the chip: cores 
 L2 slices. Cores touch nothing outside their part when they are ticked (what they store is committed later, see
 `core/deferred_writes.py`), and neither do slices and channels, so that the threads tick their parts at the same time.
 In between the first thread, which leads, moves the networks' packets, dispatches CTAs and keeps the books, while the others
-wait. Where little is to be done it ticks all parts itself, one after another, for to call the others takes longer.
+wait. Where little is to be done it ticks all parts itself, one after another, for to call the others takes longer; and not all of
+them are at work where that is slower (`crew_size.py`).
 
 What all threads count for the chip is added up whenever the run comes back to Python (`gather`).
 """
@@ -18,6 +19,7 @@ from simtlab.errors import SimtlabError
 from simtlab.execute.state import Outcome, field_offset
 from simtlab.machine.config import MachineConfig
 from simtlab.machine.core.deferred_writes import take_over_fault
+from simtlab.machine.crew_size import begin, size_t
 from simtlab.machine.limits import MAX_THREADS
 from simtlab.machine.record import new_records, record_t
 
@@ -34,6 +36,7 @@ crew_t = record_t(
         ("together", "i8", (LINE,)),  # so many are at work; 0: the first alone
         ("stop", "i8"),  # there is no more to do
         ("least", "i8"),  # units that are due, from which on the others are called
+        ("size", size_t),  # how many of them
         ("call", "i8", (LINE,)),  # the number of the last call
         ("done", "i8", (LINE * MAX_THREADS,)),  # … of the last one that each thread has followed
     ]
@@ -43,8 +46,9 @@ LEAST_DUE = 12
 CALLED = 128  # more than there are threads
 
 
-def new_crew() -> np.ndarray:
+def new_crew(threads: int) -> np.ndarray:
     crew = np.asarray(new_records(1, crew_t))
+    begin(crew["size"][0], threads)
     library = ctypes.CDLL(None)
     crew["address"], crew["least"] = crew.ctypes.data, LEAST_DUE
     crew["yield_processor"] = ctypes.cast(library.sched_yield, ctypes.c_void_p).value

@@ -1,0 +1,82 @@
+"""How many of a machine's host threads are at work: as many as make its cycles pass fastest, which is measured while it runs.
+
+What pays depends on the host: how long a call takes from one processor to another, and what else they do. So now and then, for
+some cycles, twice or half as many threads tick the parts of the chip; if that is faster by more than what is noise, it stays so.
+What is counted does not depend on it.
+"""
+
+import ctypes
+
+import numpy as np
+
+from simtlab.compiled import call_hook, compiled
+from simtlab.machine.record import record_t
+
+MONOTONIC = 1  # the host's clock that never goes back
+EPOCH = 128  # cycles that are timed together
+SETTLING = 16  # cycles before them: threads that slept wake up, and fetch what another had
+FASTER = 0.93  # of the time, from which on another number is taken
+SOON, LATE = 2, 64  # epochs until another number is tried; each trial in vain doubles it
+
+size_t = record_t(
+    [
+        ("clock", "i8"),  # address of the host's clock_gettime,
+        ("time", "i8", (2,)),  # … what it has said,
+        ("place", "i8"),  # … and where that is
+        ("workers", "i8"),  # threads at work,
+        ("most", "i8"),  # … of so many
+        ("usual", "i8"),  # what they are when no other number is tried
+        ("epoch", "i8"),  # cycles
+        ("left", "i8"),  # … of this one
+        ("began", "i8"),  # nanoseconds
+        ("took", "i8"),  # … that the last epoch with the usual number took
+        ("more", "i8"),  # twice as many are tried next, not half
+        ("wait", "i8"),  # epochs until another number is tried,
+        ("patience", "i8"),  # … and how many it was the last time
+    ]
+)
+
+
+def begin(size: np.ndarray, most: int) -> None:
+    """Of a crew of so many threads."""
+    size["clock"] = ctypes.cast(ctypes.CDLL(None).clock_gettime, ctypes.c_void_p).value
+    size["place"] = size["time"].ctypes.data
+    size["workers"] = size["usual"] = min(2, most)
+    size["most"], size["epoch"], size["left"], size["more"] = most, EPOCH, EPOCH + SETTLING, 1
+    size["wait"] = size["patience"] = SOON
+
+
+@compiled
+def nanoseconds(size):
+    call_hook(size.clock, np.int64(MONOTONIC), size.place, np.uint64(0), np.int64(0))
+    return size.time[0] * 1_000_000_000 + size.time[1]
+
+
+@compiled
+def note_cycle(size):
+    """A cycle begins."""
+    size.left -= 1
+    if size.left == size.epoch:
+        size.began = nanoseconds(size)
+    elif size.left == 0:
+        judge(size, nanoseconds(size) - size.began)
+        size.left = size.epoch + SETTLING
+
+
+@compiled
+def judge(size, took):
+    """An epoch has ended: keep the number of threads, or try another."""
+    if size.workers != size.usual:
+        if took < FASTER * size.took:
+            size.usual, size.took, size.patience = size.workers, took, SOON
+        else:
+            size.more = 1 - size.more
+            size.patience = min(2 * size.patience, LATE)
+        size.workers, size.wait = size.usual, size.patience
+        return
+    size.took = took
+    size.wait -= 1
+    if size.wait <= 0:
+        size.workers = min(2 * size.usual, size.most) if size.more else max(size.usual // 2, 1)
+        if size.workers == size.usual:
+            size.more, size.wait = 1 - size.more, 1
