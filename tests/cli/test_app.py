@@ -3,8 +3,13 @@
 import resource
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from typing import get_type_hints
+
+from typer.models import OptionInfo
 
 import simtlab
+from simtlab.cli.app import app, lists
 from simtlab.cli.ptx_table import as_markdown, written
 from simtlab.isa import table
 from tests.cli.conftest import ENVIRONMENT, ROOT, invoke, subprocess_run
@@ -55,3 +60,19 @@ def test_the_page_about_ptx_is_what_the_table_says():
     assert (ROOT / "docs" / "ptx.md").read_text(encoding="utf-8") == page, (
         "docs/ptx.md is out of date: simtlab list ptx --markdown > docs/ptx.md"
     )
+
+
+def options_of(command: Callable) -> Iterator[tuple[str, OptionInfo]]:
+    for name, hint in get_type_hints(command, include_extras=True).items():
+        for told in getattr(hint, "__metadata__", ()):
+            if isinstance(told, OptionInfo):
+                yield name, told
+
+
+def test_an_option_with_its_own_name_for_its_value_says_how_it_is_spelt():
+    """Else Typer 0.27 takes the value's name for the flag: --isa ISA was --ISA."""
+    commands = [command.callback for command in (*app.registered_commands, *lists.registered_commands)]
+    found = [(command.__name__, name) for command in commands for name, told in options_of(command)
+             if told.metavar and told.metavar.lower() == name and not str(told.default).startswith("--")]  # fmt: skip
+    assert len(commands) > 10
+    assert found == []

@@ -37,7 +37,10 @@ Gpus = Annotated[
 ]
 Isas = Annotated[
     str | None,
-    typer.Option(metavar="ISA", help="What it executes: ptx, or machine code of sm_75 to sm_120; the machine's own if left out."),
+    typer.Option(
+        "--isa", metavar="ISA",
+        help="What it executes: ptx, or machine code of sm_75 to sm_120; the machine's own if left out.",
+    ),
 ]
 Changes = Annotated[
     list[str] | None, typer.Option(metavar="KEY=VALUE", help="Change a key of the machine: l1d.ways=8. May be repeated.")
