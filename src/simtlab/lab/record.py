@@ -31,7 +31,7 @@ class Record:
     tables: Mapping[str, bytes] = field(repr=False)
     sources: str = ""  # the digest that stands for simtlab itself
     version: str = ""
-    seconds: float = 0.0  # on the host, compiling and checking included
+    seconds: float = 0.0  # on the host, compiling, checking and making this record included
     host: str = ""
     finished: str = ""  # date and time, UTC
     own_counters: Mapping[str, tuple[str, str]] = field(default_factory=dict, repr=False)  # of policies: unit and meaning

@@ -42,8 +42,10 @@ def run_experiment(experiment: Experiment, progress: Progress | None = None) -> 
     run = run_program(experiment, program, gpu)
     if experiment.ingredients() != ingredients:
         raise SourcesChanged(f"{experiment}: its sources were changed while it ran; run it again")
-    record = record_of(ingredients, experiment.machine, run, gpu, program.folder, time.perf_counter() - begin)
-    return with_beside(record, experiment.beside, run) if isinstance(run, RunBeside) else record
+    record = record_of(ingredients, experiment.machine, run, gpu, program.folder)
+    if isinstance(run, RunBeside):
+        record = with_beside(record, experiment.beside, run)
+    return replace(record, seconds=time.perf_counter() - begin)
 
 
 def run_program(experiment: Experiment, program: Workload, gpu: Gpu) -> WorkloadRun | RunBeside:
@@ -71,7 +73,7 @@ def earlier_runs(experiment: Experiment, progress: Progress | None) -> Sequence[
 
 
 def record_of(
-    ingredients: Mapping[str, Any], machine: MachineChoice, run: TimedProgram, gpu: Gpu, folder: Path, seconds: float
+    ingredients: Mapping[str, Any], machine: MachineChoice, run: TimedProgram, gpu: Gpu, folder: Path, seconds: float = 0.0
 ) -> Record:
     """The record of a program that has run. Source files in `folder` are named without it."""
     from simtlab import __version__

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -168,6 +169,7 @@ def in_loops(graph: ControlFlowGraph) -> list[bool]:
     return [looped[block] for block in graph.block_of]
 
 
+@lru_cache(maxsize=256)
 def _file(name: str, folder: Path) -> str:
     """A source file's name, in the workload's folder without it: where a folder lies makes no difference to a result."""
     path = Path(name)
