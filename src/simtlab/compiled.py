@@ -6,6 +6,7 @@ below go through ctypes.
 
 import ctypes
 import os
+import platform
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -169,6 +170,24 @@ def _prefetch(typing, array, index):
     return types.void(array, types.intp), generate
 
 
+# What tells a processor that its thread waits: the other thread of its core then has more of it.
+_PAUSES = {"x86_64": ("llvm.x86.sse2.pause", []), "AMD64": ("llvm.x86.sse2.pause", []),
+           "aarch64": ("llvm.aarch64.hint", [1]), "arm64": ("llvm.aarch64.hint", [1])}  # fmt: skip
+
+
+@intrinsic
+def _pause(typing):
+    def generate(context, builder, signature, args):
+        if platform.machine() in _PAUSES:
+            name, numbers = _PAUSES[platform.machine()]
+            kind = ir.FunctionType(ir.VoidType(), [ir.IntType(32)] * len(numbers))
+            function = cgutils.get_or_insert_function(builder.module, kind, name)
+            builder.call(function, [ir.Constant(ir.IntType(32), number) for number in numbers])
+        return context.get_dummy_value()
+
+    return types.void(), generate
+
+
 _HOOK = ir.FunctionType(ir.IntType(64), [ir.IntType(64)] * 4)
 HOOK_C = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint64, ctypes.c_int64)
 
@@ -230,6 +249,7 @@ store_release: Any
 count_ones: Any
 count_trailing_zeros: Any
 prefetch: Any
+pause: Any
 
 if UNCOMPILED:
 
@@ -243,6 +263,9 @@ if UNCOMPILED:
 
     def prefetch(array, index):
         """Have the host fetch the cache line of an array's element, which will be looked at some time later."""
+
+    def pause():
+        """Let the host's processor know that this thread waits."""
 
     def fetch_add(address, amount):
         """Add to a 64-bit number that several host threads share; gives the old value."""
@@ -292,7 +315,7 @@ if UNCOMPILED:
 else:
     call_operation, fetch_add, call_hook, call_and_catch = _call_operation, _fetch_add, _call_hook, _call_and_catch
     count_ones, count_trailing_zeros, prefetch = _count_ones, _count_trailing_zeros, _prefetch
-    load_acquire, store_release = _load_acquire, _store_release
+    load_acquire, store_release, pause = _load_acquire, _store_release, _pause
     load_u8, load_u32 = _loader(types.uint8, 8), _loader(types.uint32, 32)
     load_i32, load_i64 = _loader(types.int32, 32), _loader(types.int64, 64)
     store_u8, store_u16 = _storer(types.uint8, 8), _storer(types.uint16, 16)

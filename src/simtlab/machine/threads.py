@@ -14,7 +14,7 @@ import ctypes
 
 import numpy as np
 
-from simtlab.compiled import UNCOMPILED, call_hook, compiled, load_acquire, store_release
+from simtlab.compiled import UNCOMPILED, call_hook, compiled, load_acquire, pause, store_release
 from simtlab.errors import SimtlabError
 from simtlab.execute.state import Outcome, field_offset
 from simtlab.machine.config import MachineConfig
@@ -25,7 +25,7 @@ from simtlab.machine.record import new_records, record_t
 
 SPENT = int(Outcome.SPENT)
 LINE = 8  # 64-bit words of a cache line of the host, so that each thread has one of its own
-TURNS, YIELDS, SLEEP = 2000, 200, 20  # looks at whether another thread is done at once, after others; microseconds
+TURNS, YIELDS, SLEEP = 1000, 200, 20  # looks at whether another thread is done at once, after others; microseconds
 FAR_FUTURE = np.int64(1 << 62)
 
 crew_t = record_t(
@@ -121,9 +121,11 @@ def report(crew, thread, call):
 @compiled
 def wait_a_little(crew, turns):
     """Look again at once, then after others had the processor, then after a sleep: a host may have more to do than this."""
-    if turns >= TURNS + YIELDS:
+    if turns < TURNS:
+        pause()
+    elif turns >= TURNS + YIELDS:
         call_hook(crew.sleep, np.int64(SLEEP), np.int64(0), np.uint64(0), np.int64(0))
-    elif turns >= TURNS:
+    else:
         call_hook(crew.yield_processor, np.int64(0), np.int64(0), np.uint64(0), np.int64(0))
     return turns + 1
 
