@@ -242,6 +242,7 @@ def test_ctrl_c_twice_stops_now(study, store, tmp_path):
     assert len(results(store)) == 0
 
 
+@pytest.mark.slow  # ten seconds
 def test_two_sweeps_on_one_store_both_finish(study, store, tmp_path):
     path = study(6)
     running = [start("sweep", path, "--store", store, "--processes", 1) for _ in range(2)]
@@ -251,7 +252,7 @@ def test_two_sweeps_on_one_store_both_finish(study, store, tmp_path):
     assert everything(store) == everything(tmp_path / "alone.sqlite")
 
 
-@pytest.mark.parametrize("times", [3, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("times", [1, pytest.param(20, marks=pytest.mark.slow)])
 def test_a_sweep_killed_at_random_moments_and_resumed_ends_with_the_same_store(study, store, tmp_path, times):
     path, chance = study(4 * times, "small"), random.Random(times)
     for _ in range(times):

@@ -67,8 +67,8 @@ def test_a_run_tries_other_numbers_and_counts_the_same():
     found = []
     for threads in (1, 4):
         gpu = sl.Gpu("caps-gtx480", threads=threads, memory_bytes=1 << 24)
-        gpu.machine._crew["least"], gpu.machine._crew["size"]["epoch"] = 0, 4
+        gpu.machine._crew["least"], gpu.machine._crew["at_work"]["epoch"] = 0, 4
         run, written = mixed.launch(gpu, 12)
         found.append((run.cycles, run.counters, run.stalls, written))
     assert found[0] == found[1]
-    assert int(gpu.machine._crew["size"]["patience"][0]) > 2  # it has tried
+    assert int(gpu.machine._crew["at_work"]["patience"][0]) > 2  # it has tried

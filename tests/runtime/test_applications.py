@@ -50,7 +50,7 @@ def built(tmp_path_factory):
 
 
 @needs_nvcc
-@pytest.mark.parametrize("name", every(2, sorted(path.stem for path in APPS.glob("*.cu"))))
+@pytest.mark.parametrize("name", every(4, sorted(path.stem for path in APPS.glob("*.cu"))))
 def test_an_application_prints_what_it_prints_on_an_h200(name, built, capfd):
     answer = execute([str(built(name))], MachineChoice(), Host(), False)
     assert answer.status == 0

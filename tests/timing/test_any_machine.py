@@ -63,7 +63,7 @@ def check(machine: tuple[str, dict[str, Any], dict[str, str]]) -> None:
         device = sl.Gpu(config, memory_bytes=1 << 24, max_cycles=50_000_000, threads=threads, **policies)
         device.machine.records.gpu[0].jump = jump
         device.machine._crew["least"] = 1 << 40 if threads == 4 else 8
-        device.machine._crew["size"]["epoch"] = 8  # so that their number changes often
+        device.machine._crew["at_work"]["epoch"] = 8  # so that their number changes often
         try:
             run, written = mixed.launch(device, CTAS)
         except LaunchError:  # a CTA fits in no core

@@ -6,6 +6,7 @@ They are those of `h200_probes`. Cycles a step are within 3% of the H200's excep
 
 import pytest
 
+from tests.everyday import every
 from tests.timing.probed_core import ProbedCore, of_files
 
 
@@ -96,7 +97,7 @@ def test_constants_take_the_cycles_of_an_h200(core, name):
     assert core.outside(name, KNOWN) == {}
 
 
-@pytest.mark.parametrize("name", of_files("global_memory"))
+@pytest.mark.parametrize("name", every(3, of_files("global_memory")))
 def test_global_memory_takes_the_cycles_of_an_h200(core, name):
     """Loads that hit in the L1 by the lines they touch, stores and atomics by the sectors."""
     assert core.outside(name, KNOWN) == {}

@@ -48,8 +48,8 @@ def started(
     few = {} if usual.network.kind == "mesh" else {"core.cores": cores}
     gpu = sl.Gpu(preset, set={**few, **(changes or {})}, threads=threads, **options)
     gpu.machine._crew["least"] = least
-    gpu.machine._crew["size"]["workers"] = gpu.machine._crew["size"]["usual"] = threads
-    gpu.machine._crew["size"]["left"] = FOR_EVER
+    gpu.machine._crew["at_work"]["workers"] = gpu.machine._crew["at_work"]["usual"] = threads
+    gpu.machine._crew["at_work"]["left"] = FOR_EVER
     return gpu
 
 

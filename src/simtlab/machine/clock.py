@@ -110,7 +110,7 @@ def lead(crew, gpus, cores, slices, networks, requests, ledger, parts, levels, u
         return False
     begin_cycle(gpus, cores)
     if len(gpus) > 1:
-        note_begin(crew.size)
+        note_begin(crew.at_work)
     gpu.step = CORES_TICKED
     order(crew, gpus, CORES | also)
     return True
@@ -226,7 +226,7 @@ def order(crew, gpus, todo):
     """Say what is to be ticked of each part, and have the other threads do so where it is enough to be worth calling them."""
     for thread in range(len(gpus)):
         gpus[thread].todo = todo
-    workers = min(crew.size.workers, len(gpus))
+    workers = min(crew.at_work.workers, len(gpus))
     if workers > 1 and crew.least <= count_due(gpus, todo):
         crew.together[0] = workers if todo != NETWORKS else 2
         call_others(crew)

@@ -36,7 +36,7 @@ crew_t = record_t(
         ("together", "i8", (LINE,)),  # so many are at work; 0: the first alone
         ("stop", "i8"),  # there is no more to do
         ("least", "i8"),  # units that are due, from which on the others are called
-        ("size", size_t),  # how many of them
+        ("at_work", size_t),  # how many of them
         ("call", "i8", (LINE,)),  # the number of the last call
         ("done", "i8", (LINE * MAX_THREADS,)),  # … of the last one that each thread has followed
     ]
@@ -48,7 +48,7 @@ CALLED = 128  # more than there are threads
 
 def new_crew(threads: int) -> np.ndarray:
     crew = np.asarray(new_records(1, crew_t))
-    begin(crew["size"][0], threads)
+    begin(crew["at_work"][0], threads)
     library = ctypes.CDLL(None)
     crew["address"], crew["least"] = crew.ctypes.data, LEAST_DUE
     crew["yield_processor"] = ctypes.cast(library.sched_yield, ctypes.c_void_p).value
