@@ -13,7 +13,6 @@ from simtlab.machine.bit_set import WORD_BITS, those_due
 from simtlab.machine.clock_levels import ask_for_clocks
 from simtlab.machine.core import core as simt_core
 from simtlab.machine.core.deferred_writes import commit
-from simtlab.machine.crew_size import note_cycle as note_begin
 from simtlab.machine.dispatch import dispatch
 from simtlab.machine.fifo import NOTHING, push
 from simtlab.machine.intervals import next_end, note
@@ -23,6 +22,7 @@ from simtlab.machine.memory.l1_stores import write_back_all
 from simtlab.machine.network.ports import tick_to_cores, tick_to_memory, wake_receivers
 from simtlab.machine.request import Kind, balance, end, in_use
 from simtlab.machine.run_ahead import run_ahead
+from simtlab.machine.thread_count import count_cycle
 from simtlab.machine.threads import (
     CALLED,
     call_others,
@@ -110,7 +110,7 @@ def lead(crew, gpus, cores, slices, networks, requests, ledger, parts, levels, u
         return False
     begin_cycle(gpus, cores)
     if len(gpus) > 1:
-        note_begin(crew.at_work)
+        count_cycle(crew.at_work)
     gpu.step = CORES_TICKED
     order(crew, gpus, CORES | also)
     return True

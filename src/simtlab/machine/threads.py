@@ -5,7 +5,7 @@ L2 slices. Cores touch nothing outside their part when they are ticked (what the
 `core/deferred_writes.py`), and neither do slices and channels, so that the threads tick their parts at the same time.
 In between the first thread, which leads, moves the networks' packets, dispatches CTAs and keeps the books, while the others
 wait. Where little is to be done it ticks all parts itself, one after another, for to call the others takes longer; and not all of
-them are at work where that is slower (`crew_size.py`).
+them are at work where that is slower (`thread_count.py`).
 
 What all threads count for the chip is added up whenever the run comes back to Python (`gather`).
 """
@@ -19,9 +19,9 @@ from simtlab.errors import SimtlabError
 from simtlab.execute.state import Outcome, field_offset
 from simtlab.machine.config import MachineConfig
 from simtlab.machine.core.deferred_writes import take_over_fault
-from simtlab.machine.crew_size import begin, size_t
 from simtlab.machine.limits import MAX_THREADS
 from simtlab.machine.record import new_records, record_t
+from simtlab.machine.thread_count import begin, size_t
 
 SPENT = int(Outcome.SPENT)
 LINE = 8  # 64-bit words of a cache line of the host, so that each thread has one of its own

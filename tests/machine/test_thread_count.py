@@ -6,8 +6,8 @@ from itertools import pairwise
 import pytest
 
 import simtlab as sl
-from simtlab.machine.crew_size import begin, judge, nanoseconds, size_t
 from simtlab.machine.record import new_records
+from simtlab.machine.thread_count import begin, judge, nanoseconds, size_t
 from tests.timing import mixed
 
 
@@ -27,7 +27,7 @@ def sizes(took: dict[int, int], epochs: int) -> list[int]:
     [
         ({1: 100, 2: 60, 4: 40, 8: 30, 16: 20}, 16),
         ({1: 100, 2: 60, 4: 40, 8: 35, 16: 50}, 8),
-        ({1: 100, 2: 120, 4: 160, 8: 200, 16: 300}, 1),  # an H200's host, random gather
+        ({1: 100, 2: 120, 4: 160, 8: 200, 16: 300}, 1),
         ({1: 100, 2: 60, 3: 55, 4: 48, 6: 46}, 4),  # six are faster, but not by enough
     ],
 )

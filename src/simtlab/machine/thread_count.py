@@ -53,7 +53,7 @@ def nanoseconds(size):
 
 
 @compiled
-def note_cycle(size):
+def count_cycle(size):
     """A cycle begins."""
     size.left -= 1
     if size.left == size.epoch:
