@@ -63,9 +63,13 @@ def _plain_indices() -> Iterator[None]:
 
 
 @contextmanager
-def _as_a_whole() -> Iterator[None]:
-    """Optimise what Python calls together with all it calls as one program: as nobody else calls the parts, those called once
-    can be dissolved, and arguments and results that say nothing go."""
+def as_a_whole() -> Iterator[None]:
+    """Optimise what Python or C calls together with all it calls as one program: as nobody else calls the parts, those called
+    once can be dissolved, and arguments and results that say nothing go.
+
+    All code in a process must be made so. The loader knows even internal functions by name, and gives a program whose parts
+    are visible a part of that name which was loaded before: with arguments gone that nobody else passes.
+    """
     library_class: Any = JITCodeLibrary
     kept = library_class._optimize_final_module
 
@@ -163,7 +167,7 @@ class Dispatcher(CPUDispatcher):
         self._target: Any = self.targetctx
 
     def compile(self, sig: Any) -> Any:
-        with global_compiler_lock, _plain_indices(), _as_a_whole(), _line:
+        with global_compiler_lock, _plain_indices(), as_a_whole(), _line:
             self._open_cache()
             return super().compile(sig)
 

@@ -14,6 +14,7 @@ from numba import cfunc, types
 from numba.core.errors import NumbaError
 
 from simtlab.compiled import HOOK_C, UNCOMPILED, cache_in, checked_indices
+from simtlab.dispatcher import as_a_whole
 from simtlab.errors import ConfigError, PolicyError
 from simtlab.machine.answers import ANSWERS
 from simtlab.machine.hooks import MECHANISMS, POINTS
@@ -83,7 +84,7 @@ class Entry:
         unit_type, own_type = (types.CPointer(numba.from_dtype(dtype)) for dtype in (RECORDS[self.unit], self.state))
         signature = types.int64(unit_type, own_type, types.uint64, types.int64)
         try:
-            with cache_in(kept_in), checked_indices(self.checked):
+            with cache_in(kept_in), checked_indices(self.checked), as_a_whole():
                 self.check_answer(module.inner, kept_in)
                 return cfunc(signature, cache=True)(module.of_cache if self.unit in CACHES else module.of_record)
         except NumbaError as error:
