@@ -138,6 +138,7 @@ def prepare(
     for fits in prepared.fits:
         fits.l1_bytes, fits.shared_bytes = l1_bytes, shared_bytes
     records.cores["ticked"] = records.cores["judged"] = gpu.cycle
+    records.cores["cause_since"] = gpu.cycle + 1
     gpu.wake[:] = FAR_FUTURE
     gpu.next_clocks = gpu.cycle + 1 if gpu.hooks.clocks_choose else FAR_FUTURE
     ticking = int(gpu.hooks.listening) >> EVENT_NUMBERS["on_tick"] & 1

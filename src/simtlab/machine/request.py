@@ -11,7 +11,7 @@ import numpy as np
 from simtlab.compiled import compiled
 from simtlab.machine.fifo import NOTHING
 from simtlab.machine.limits import MAX_THREADS
-from simtlab.machine.record import new_records, record_t
+from simtlab.machine.record import new_records, record_in_order, record_t
 
 
 class Kind(IntEnum):
@@ -52,45 +52,47 @@ class L2Answer(IntEnum):
     MISS = 2
 
 
-request_t = record_t(
+# Two cache lines of the host. What the networks and the L2 look at is in the first, what the core and DRAM do in the second. The
+# later times are core cycles since it was born.
+request_t = record_in_order(
     [
         ("address", "i8"),  # of the line, or of the first byte wanted
         ("ready", "i8"),  # the cycle (of the unit that holds it) from which it may go on
+        ("born", "i8"),  # the core cycle in which the load/store unit created it
+        ("sent", "i4"),  # entered the network
+        ("arrived", "i4"),  # reached its L2 slice
+        ("answered", "i4"),  # left the L2 slice
+        ("set", "i4"),  # of the L2 slice
         ("next", "i4"),  # the next request of a list it is on
         ("follower", "i4"),  # the next of its packet, see `network/sector_packet.py`
-        ("sharers", "i4"),  # the first of those that wait for its answer, see `network/request_coalescer.py`
-        ("head", "i4"),  # the first request of its packet, even after this has come apart
-        ("mate", "i4"),  # … and the next
-        ("shared", "i2"),  # packets that wait for the packet it is the first of
-        ("sectors", "i2"),  # of its line, that its packet asks for
-        ("bytes", "i4"),  # of data it moves
-        ("dram_bytes", "i4"),  # … between the L2 and DRAM
-        ("words", "u8"),  # that a write writes, from its address on
-        ("token", "i4"),  # what the core does with the answer (its own number; negative: an MSHR entry, see `l1.token_of`)
-        ("core", "i2"),  # who asks
-        ("warp", "i2"),
-        ("pc", "i4"),  # the instruction that asks, or -1
-        ("deterministic", "i1"),  # … its class, of a global load
-        ("priority", "i1"),  # in the queues of the L2, where a policy gives it one
         ("slice", "i2"),  # the L2 slice it goes to
         ("destination", "i2"),  # the port of the network it is being sent through
         ("flits", "i2"),  # how long it is there
-        ("channel", "i2"),
-        ("bank", "i2"),
-        ("entry", "i2"),  # of the slice's MSHR
         ("home", "i2"),  # the port of the network that the answer goes to
+        ("core", "i2"),  # who asks
+        ("entry", "i2"),  # of the slice's MSHR
+        ("bytes", "i2"),  # of data it moves
         ("kind", "i1"),
         ("l2_answer", "i1"),
+        ("words", "u8"),  # that a write writes, from its address on
+        ("head", "i4"),  # the first request of its packet, even after this has come apart
+        ("mate", "i4"),  # … and the next
+        ("sharers", "i4"),  # the first of those that wait for its answer, see `network/request_coalescer.py`
+        ("token", "i4"),  # what the core does with the answer (its own number; negative: an MSHR entry, see `l1.token_of`)
+        ("pc", "i4"),  # the instruction that asks, or -1
+        ("row", "i4"),  # of DRAM: its lower 31 bits, which no two rows of a memory have in common
         ("column", "i4"),
-        ("set", "i4"),  # of the L2 slice
-        ("row", "i8"),
-        ("born", "i8"),  # core cycles: created by the load/store unit
-        ("sent", "i8"),  # entered the network
-        ("arrived", "i8"),  # reached its L2 slice
-        ("to_dram", "i8"),  # left the slice for DRAM, or 0
-        ("from_dram", "i8"),  # was back there
-        ("answered", "i8"),  # left the L2 slice
-        ("delivered", "i8"),  # left the network, at its core
+        ("to_dram", "i4"),  # left the slice for DRAM, or 0
+        ("from_dram", "i4"),  # was back there
+        ("delivered", "i4"),  # left the network, at its core
+        ("dram_bytes", "i2"),  # that it moves between the L2 and DRAM
+        ("shared", "i2"),  # packets that wait for the packet it is the first of
+        ("sectors", "i2"),  # of its line, that its packet asks for
+        ("warp", "i2"),
+        ("channel", "i2"),
+        ("bank", "i2"),
+        ("deterministic", "i1"),  # the class of a global load
+        ("priority", "i1"),  # in the queues of the L2, where a policy gives it one
     ]
 )
 

@@ -305,11 +305,13 @@ def write_request(watch, request, ended):
     if watch.used + REQUEST_WORDS > WORDS:
         watch.lost += 1
         return
-    word, at = words_at(watch.words).word, watch.used
+    word, at, born = words_at(watch.words).word, watch.used, request.born
     word[at], word[at + 1], word[at + 2], word[at + 3] = REQUEST, REQUEST_WORDS, request.address, request.kind
-    word[at + 4], word[at + 5], word[at + 6], word[at + 7] = request.warp, request.l2_answer, request.born, request.sent
-    word[at + 8], word[at + 9], word[at + 10] = request.arrived, request.to_dram, request.from_dram
-    word[at + 11], word[at + 12], word[at + 13] = request.answered, request.delivered, ended
+    word[at + 4], word[at + 5], word[at + 6], word[at + 7] = request.warp, request.l2_answer, born, born + request.sent
+    word[at + 8] = born + request.arrived
+    word[at + 9] = born + request.to_dram if request.to_dram else 0
+    word[at + 10] = born + request.from_dram if request.from_dram else 0
+    word[at + 11], word[at + 12], word[at + 13] = born + request.answered, born + request.delivered, ended
     watch.used += REQUEST_WORDS
 
 

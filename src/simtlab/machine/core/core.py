@@ -57,7 +57,7 @@ def tick(gpu, core, requests):
     if core.fragments.count > 0:
         serve_textures(gpu, core, requests)
     if not core.quiet:
-        repeat_causes(core, gpu.cycle - 1)
+        repeat_last(core, gpu.cycle - 1)
         issue(gpu, core)
         core.judged = gpu.cycle
         fetch(gpu, core, requests)
@@ -91,15 +91,12 @@ def count_residents(core, cycles):
 
 
 @compiled
-def repeat_causes(core, cycle):
-    """Nothing has changed for the schedulers up to this cycle: all since their last had its causes."""
+def repeat_last(core, cycle):
+    """Nothing has changed for the schedulers up to this cycle: in all since their last the core did the same."""
     cycles = cycle - core.judged
-    if cycles <= 0:
-        return
-    repeat_activity(core, core.judged + 1, cycles)
-    core.judged = cycle
-    for scheduler in range(core.schedulers):
-        count_cause(core, scheduler, cycles)
+    if cycles > 0:
+        repeat_activity(core, core.judged + 1, cycles)
+        core.judged = cycle
 
 
 @compiled
@@ -109,7 +106,9 @@ def close_accounts(cores, cycle):
         core = cores[c]
         core.ticked -= 1
         account_for_sleep(core, cycle)
-        repeat_causes(core, cycle)
+        repeat_last(core, cycle)
+        for scheduler in range(core.schedulers):
+            count_cause(core, scheduler, cycle + 1)
         core.ticked = cycle
 
 
@@ -153,7 +152,7 @@ def is_settled(gpu, core):
 @compiled
 def sample(gpu, core):
     """It is time for the CTA throttle, for a mechanism that is told the time, or for a CTA that is being stopped."""
-    repeat_causes(core, gpu.cycle - 1)
+    repeat_last(core, gpu.cycle - 1)
     if core.next_throttle <= gpu.cycle:
         core.next_throttle = gpu.cycle + core.sample_period
         throttle(gpu, core)
@@ -287,9 +286,9 @@ def count_trip(core, request, cycle):
     """A request's way, part by part: waiting to leave the core, the network, the L2, DRAM, the network back."""
     core.round_trips += 1
     core.round_trip_cycles += cycle - request.born
-    core.trip_inject += request.sent - request.born
+    core.trip_inject += request.sent
     core.trip_request += request.arrived - request.sent
     in_dram = request.from_dram - request.to_dram
     core.trip_l2 += request.answered - request.arrived - in_dram
     core.trip_dram += in_dram
-    core.trip_reply += cycle - request.answered
+    core.trip_reply += cycle - request.born - request.answered

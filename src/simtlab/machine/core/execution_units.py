@@ -83,6 +83,9 @@ def begin_alone(core, w, row, cycle):
 @compiled
 def dispatch(core, cycle):
     """Collector units with all operands send their instruction to its unit, oldest first, those of one warp in order."""
+    refused = np.uint64(core.to_ldst if is_full(core.ldst_queue) else 0)
+    if np.uint64(core.taken & ~(core.gathering | refused)) == 0:
+        return
     place, behind = 0, np.uint64(0)  # warps with an older instruction still here
     while place < core.collecting:
         unit = core.collector[core.in_order[place]]

@@ -36,8 +36,8 @@ from simtlab.machine.core.stall import (
     REPLAY,
     candidates,
     count_activity,
-    count_cause,
     count_work,
+    note_cause,
     throttle_of,
     which_pipe,
     why_not,
@@ -72,11 +72,10 @@ def issue(gpu, core):
     for k in range(core.schedulers):
         scheduler = (k + gpu.cycle) % core.schedulers if core.control_bits else k
         cause, w = schedule(gpu, core, scheduler)
-        core.cause[scheduler] = cause
-        core.cause_place[scheduler] = 0
+        place = np.int64(0)
         if w != NO_WARP and cause != ISSUED:
-            core.cause_place[scheduler] = core.slots[w].pc_counts + core.slots[w].head * PC_BYTES
-        count_cause(core, scheduler, 1)
+            place = core.slots[w].pc_counts + core.slots[w].head * PC_BYTES
+        note_cause(core, scheduler, cause, place, gpu.cycle)
     count_activity(core, gpu.cycle)
 
 

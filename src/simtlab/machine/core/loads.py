@@ -87,7 +87,8 @@ def answer_came(core, op, request, is_own, cycle):
         if request.l2_answer != HIT_RESERVED:
             core.fastest_way[level] = min(core.fastest_way[level], cycle + 1 - request.born)  # the result is there a cycle later
         op.l2[request.l2_answer] += 1
-        arrival, departure = np.int32(request.arrived - op.issued), np.int32(request.answered - op.issued)
+        waited = request.born - op.issued
+        arrival, departure = np.int32(waited + request.arrived), np.int32(waited + request.answered)
         op.first_arrival, op.last_arrival = min(op.first_arrival, arrival), max(op.last_arrival, arrival)
         op.first_departure, op.last_departure = min(op.first_departure, departure), max(op.last_departure, departure)
 

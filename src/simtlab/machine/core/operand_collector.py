@@ -9,10 +9,12 @@ import numpy as np
 
 from simtlab.compiled import compiled
 from simtlab.machine.core.inflight import lowest_bit
+from simtlab.machine.core.kinds import Unit
 from simtlab.machine.core.scoreboard import bit_of
 from simtlab.machine.core.state import FIRST_PREDICATE
 
 GENERIC_POOL = 3
+LDST = int(Unit.LDST)
 
 
 @compiled
@@ -48,15 +50,23 @@ def enter(core, number, sub_core, row, collector):
             unit.banks[unit.count] = bank_of(core, op.slot, row.source[k])
             unit.count += 1
     unit.wanted = np.uint64((1 << unit.count) - 1)
+    core.taken = np.uint64(core.taken | bit_of(collector))
+    if unit.count > 0:
+        core.gathering = np.uint64(core.gathering | bit_of(collector))
+    if row.unit == LDST:
+        core.to_ldst = np.uint64(core.to_ldst | bit_of(collector))
 
 
 @compiled
 def read_operands(core, cycle):
     """One cycle of bank reads: collectors by age, each bank once, banks that are written to not at all."""
+    if core.gathering == 0:
+        return
     for place in range(core.collecting):
-        unit = core.collector[core.in_order[place]]
-        if unit.wanted == 0:
+        c = core.in_order[place]
+        if core.gathering & bit_of(c) == 0:
             continue
+        unit = core.collector[c]
         core.moved = core.changed = cycle
         ports, wanted = core.collector_ports, unit.wanted
         while ports != 0 and wanted != 0:
@@ -69,6 +79,8 @@ def read_operands(core, cycle):
             core.operands_read += 1
             ports -= 1
         unit.wanted = wanted
+        if wanted == 0:
+            core.gathering = np.uint64(core.gathering & ~bit_of(c))
 
 
 @compiled
@@ -78,5 +90,6 @@ def leave(core, place):
     core.collecting -= 1
     for k in range(place, core.collecting):
         core.in_order[k] = core.in_order[k + 1]
+    core.taken, core.to_ldst = np.uint64(core.taken & ~bit_of(c)), np.uint64(core.to_ldst & ~bit_of(c))
     sub_core, pool = core.collector[c].sub_core, core.collector_pool[c]
     core.free_collectors[sub_core, pool] = np.uint64(core.free_collectors[sub_core, pool] | bit_of(c))

@@ -118,11 +118,24 @@ def why_not(core, mine):
 
 
 @compiled
-def count_cause(core, scheduler, cycles):
-    """Add cycles to the scheduler's account, and to the instruction's that it waited for."""
-    cause = core.cause[scheduler]
+def note_cause(core, scheduler, cause, place, cycle):
+    """What a scheduler does from this cycle on, and for which instruction: counted when it ends."""
+    if cause == core.cause[scheduler] and place == core.cause_place[scheduler]:
+        return
+    count_cause(core, scheduler, cycle)
+    core.cause[scheduler], core.cause_place[scheduler] = cause, place
+
+
+@compiled
+def count_cause(core, scheduler, cycle):
+    """Add the cycles before this one that have not been counted to the scheduler's account, and to the instruction's that it
+    waited for."""
+    cycles = cycle - core.cause_since[scheduler]
+    if cycles <= 0:
+        return
+    cause, place = core.cause[scheduler], core.cause_place[scheduler]
+    core.cause_since[scheduler] = cycle
     core.n_stall[scheduler, cause] += cycles
-    place = core.cause_place[scheduler]
     if place != 0:
         store_i64(place + 8 * cause, load_i64(place + 8 * cause) + cycles)
 

@@ -110,10 +110,10 @@ slot_t = record_in_order(
         ("reservations", "i4"),  # scoreboard entries in use
         ("asked_line", "i4"),  # the line of the instruction cache that it asked for and has not read yet, or NO_WAY
         ("head", "i8"),  # pc of the instruction buffer's first entry
-        ("code", "i8"),  # host addresses of its kernel's instructions,
-        ("timing", "i8"),  # and of what the core must know of them
-        ("facts", "i8"),  # … and what mechanisms can
-        ("pc_counts", "i8"),
+        ("pc_counts", "i8"),  # host addresses of what is counted of its kernel's instructions,
+        ("timing", "i8"),  # of what the core must know of them,
+        ("code", "i8"),  # of themselves,
+        ("facts", "i8"),  # and of what mechanisms can know
         ("age", "i8"),
         ("bloom", "u8"),  # bloomboard: registers being read, hashed
         ("constants", "i8"),  # where the kernel's constant banks lie in the machine's memory
@@ -210,6 +210,7 @@ core_t = record_t(
         ("scheduler_free", "i8", (MAX_SCHEDULERS,)),
         ("cause", "i8", (MAX_SCHEDULERS,)),  # what each scheduler did in the last cycle, and for which instruction
         ("cause_place", "i8", (MAX_SCHEDULERS,)),  # host address of that instruction's row of counts, or 0
+        ("cause_since", "i8", (MAX_SCHEDULERS,)),  # the first cycle of it that is not counted yet
         ("replays", "i8", (MAX_SCHEDULERS,)),  # passes that want an issue slot
         ("activity", "i8"),  # of the last cycle, issue of earlier ones apart
         ("active_until", "i8"),  # the cycle in which the warp issued last has gone in
@@ -241,6 +242,9 @@ core_t = record_t(
         ("mine", "u8", (MAX_SCHEDULERS,)),  # the warps of each scheduler,
         ("within", "u8", (MAX_SUB_CORES,)),  # … and of each sub-core
         ("free_collectors", "u8", (MAX_SUB_CORES, 4)),  # by pool
+        ("taken", "u8"),  # sets of collector units: those in use,
+        ("gathering", "u8"),  # … which do not have all operands yet,
+        ("to_ldst", "u8"),  # … whose instructions are the load/store unit's
         ("collecting", "i8"),  # collector units in use, and which, oldest first
         ("in_order", "i8", (MAX_COLLECTORS,)),
         ("pool_of_unit", "i8", (N_UNITS,)),

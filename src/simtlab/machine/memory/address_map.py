@@ -20,6 +20,7 @@ from simtlab.errors import SimtlabError
 from simtlab.machine.limits import MAX_DRAM_BANKS, MAX_PORTS
 
 HASH_DIGITS = 3  # how many digits (to the base of what is hashed) of the higher part take part; chosen
+LOWER_BITS = (1 << 31) - 1  # of a row's number: what a request has room for
 
 address_map_t = np.dtype(
     [
@@ -114,7 +115,7 @@ def locate(map, requests, number):
     request.channel = map.channel[turn]
     request.slice = request.channel * map.slices_per_channel + share
     request.bank = bank * map.slices_per_channel + share
-    request.row = row
+    request.row = row & LOWER_BITS
     request.column = own & ((1 << map.row_shift) - 1)
 
 

@@ -23,7 +23,7 @@ def wake_slice(gpu, number, cycle):
 def arrive(gpu, slice, requests, number):
     """A request comes from the network; it is looked at when it has passed the slice's pipe."""
     request = requests.entry[number]
-    request.arrived = gpu.cycle
+    request.arrived = gpu.cycle - request.born
     request.set = set_for(gpu, slice.cache, request)
     if slice.cache.tracked and is_asked(gpu, slice, requests, number):
         return
@@ -60,7 +60,7 @@ def is_asked(gpu, slice, requests, number):
     request.entry, request.l2_answer = NO_ENTRY, MISS
     request.bytes = max(request.bytes, slice.cache.sector_bytes)
     request.dram_bytes = request.bytes
-    request.ready, request.to_dram = gpu.l2.cycle + gpu.dram_latency, gpu.cycle
+    request.ready, request.to_dram = gpu.l2.cycle + gpu.dram_latency, gpu.cycle - request.born
     push(slice.to_dram, number)
     slice.bypasses += 1
     slice.around += 1

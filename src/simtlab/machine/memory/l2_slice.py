@@ -124,7 +124,7 @@ def take_data(gpu, slice, requests):
             pass_on(gpu, slice, requests)
             return
         request = requests.entry[pop(slice.fills)]
-        request.from_dram = gpu.cycle
+        request.from_dram = gpu.cycle - request.born
         slice.filling = request.entry
         way = slice.mshr.entry[slice.filling].way
         if way != NO_WAY:
@@ -149,7 +149,7 @@ def pass_on(gpu, slice, requests):
     if is_out_of_room(gpu, slice):
         return
     number = pop(slice.fills)
-    requests.entry[number].from_dram = gpu.cycle
+    requests.entry[number].from_dram = gpu.cycle - requests.entry[number].born
     slice.around -= 1
     answer(gpu, slice, requests, number)
 
@@ -290,7 +290,7 @@ def read(gpu, slice, requests, number):
     request.l2_answer = MISS
     slice.atomics += request.kind == ATOMIC
     request.ready = gpu.l2.cycle + gpu.dram_latency
-    request.to_dram = gpu.cycle
+    request.to_dram = gpu.cycle - request.born
     push(slice.to_dram, number)
     if is_heard(gpu, ON_MISS):
         tell(gpu, slice, ON_MISS, number)

@@ -49,7 +49,7 @@ def wake_receivers(gpus, cores, slices, requests):
     for k in range(gpu.answer_count):
         request = requests.entry[gpu.answers[k]]
         push(cores[request.core].responses, gpu.answers[k])
-        request.delivered = gpu.cycle
+        request.delivered = gpu.cycle - request.born
         its = gpus[cores[request.core].thread]
         its.wake[request.core] = min(its.wake[request.core], gpu.cycle + 1)
         if is_coalesced(gpu.coalescer, request):
@@ -125,7 +125,7 @@ def inject(coalescer, gpu, cores, slices, network, requests, cluster, cycle):
             for _ in range(size):
                 sent = pop(cores[c].inject)
                 if not joins:
-                    requests.entry[sent].sent = gpu.cycle
+                    requests.entry[sent].sent = gpu.cycle - requests.entry[sent].born
             if shares and not joins:
                 note_sent(coalescer, gpu, slices, requests, number)
             have_left(gpu, cores[c], cluster, size)
@@ -158,7 +158,8 @@ def reply(chief, gpu, slice, network, requests, cycle):
         if is_out_of_room(gpu, slice):
             add(chief.relieved, slice.number)
         for _ in range(size):
-            requests.entry[pop(slice.output)].answered = gpu.cycle
+            left = requests.entry[pop(slice.output)]
+            left.answered = gpu.cycle - left.born
         waiting = front(slice.output)
         gpu.reply_ready[slice.number] = FAR_FUTURE if waiting == NOTHING else requests.entry[waiting].ready
 

@@ -107,7 +107,7 @@ def wait_for(requests, number, first):
         other = np.int64(requests.entry[other].mate)
     request.next = requests.entry[other].sharers
     requests.entry[other].sharers = number
-    request.sent = request.arrived = request.answered = request.born
+    request.sent = request.arrived = request.answered = 0
     following = np.int64(request.follower)
     request.follower = NOTHING
     return following
@@ -151,7 +151,7 @@ def hand_out(gpus, cores, requests, answered):
     while number != NOTHING:
         other = requests.entry[number]
         following = np.int64(other.next)
-        other.next, other.delivered, other.l2_answer = NOTHING, now, request.l2_answer
+        other.next, other.delivered, other.l2_answer = NOTHING, now - other.born, request.l2_answer
         push(cores[other.core].responses, number)
         gpu = gpus[cores[other.core].thread]
         gpu.wake[other.core] = min(gpu.wake[other.core], now + 1)
