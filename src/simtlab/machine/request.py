@@ -98,6 +98,7 @@ request_t = record_in_order(
 
 CAPACITY = 1 << 17  # memory of the host that is never touched costs nothing
 MOST_OUTSTANDING = 56 << 10  # of all cores together, each its share: the L2, whose dirty lines must be able to leave, has the rest
+NOT_YET = -1  # a time that has not come
 FEW = 1024  # so many left, a thread is given some of another's
 
 # What is free for one host thread: a list of requests that have ended, and a range that was never used.
@@ -154,6 +155,7 @@ def create(requests, thread):
     request = requests.entry[number]
     request.next = request.follower = NOTHING
     request.ready = 0
+    request.sent = request.arrived = request.answered = request.delivered = NOT_YET
     request.to_dram, request.from_dram = 0, 0
     return number
 

@@ -9,9 +9,9 @@ from enum import IntEnum
 import numpy as np
 
 from simtlab.compiled import call_hook, compiled, prefetch
+from simtlab.machine.memory.partial_tags import NO_WAY, has_partial_tags, note_tag, search
 from simtlab.machine.record import record_t
 
-NO_WAY = -1
 FIRST_TO_GO, CANNOT_GO = 0, 1 << 62  # ranks
 MOST_REMEMBERED = 128  # prefetched lines that went unused, to see which of them are asked for after all
 EMPTY = -1
@@ -89,6 +89,7 @@ def cache_t(max_lines: int) -> np.dtype:
             ("unused", "i8", (MOST_REMEMBERED,)),  # the tags of the last of them
             # Of each line what is compared in every lookup and every miss, side by side:
             ("tags", "i8", (max_lines,)),  # EMPTY where it holds nothing
+            ("partial_tags", "u8", (-(-max_lines // 8),)),  # a byte of each, see `partial_tags`
             ("ranks", "i8", (max_lines,)),  # in which order the lines of a set are evicted; see `rank`
             ("line", line_t, (max_lines,)),
             ("asked", "i8", (max_lines,)),  # when the prefetch was predicted that brought it
@@ -140,7 +141,10 @@ def sector_of(cache, address):
 def announce(cache, set):
     """A set will be looked at soon: the host may begin to fetch what that needs."""
     first = set * cache.ways
-    prefetch(cache.tags, first)
+    if has_partial_tags(cache):
+        prefetch(cache.partial_tags, first >> 3)
+    else:
+        prefetch(cache.tags, first)
     prefetch(cache.ranks, first)
 
 
@@ -155,6 +159,8 @@ def probe_set(cache, set, address):
     """The same, where the set is known."""
     tag = address >> cache.line_shift
     first = set * cache.ways
+    if has_partial_tags(cache):
+        return search(cache, first, tag)
     for way in range(first, first + cache.ways):
         if cache.tags[way] == tag:
             return way
@@ -263,7 +269,7 @@ def reserve(cache, way, address, sectors):
     line = cache.line[way]
     if not goes_silently(cache, way):
         note_unused(cache, way)
-    cache.tags[way] = address >> cache.line_shift
+    note_tag(cache, way, address >> cache.line_shift)
     line.state = RESERVED
     line.sectors = np.uint32(0)
     line.pending = sectors
@@ -347,7 +353,7 @@ def invalidate(cache, way):
     line = cache.line[way]
     note_unused(cache, way)
     line.state = INVALID
-    cache.tags[way] = EMPTY
+    note_tag(cache, way, EMPTY)
     line.sectors, line.pending, line.dirty = np.uint32(0), np.uint32(0), np.uint32(0)
     rank(cache, way)
 
