@@ -21,6 +21,7 @@ from numba.extending import intrinsic
 from numba.np import arrayobj
 
 from simtlab.dispatcher import Dispatcher
+from simtlab.dispatcher import as_a_whole as as_a_whole
 from simtlab.storage import cache_directory, digest_of_sources
 
 _settings: Any = numba.config

@@ -29,7 +29,7 @@ def arrivals_by_answer() -> list[int]:
 
     def log(chip, slice, requests, number):
         if requests.entry[number].kind == Kind.ATOMIC:
-            came.append(int(requests.entry[number].arrived))
+            came.append(int(requests.entry[number].born + requests.entry[number].arrived))
         answer(chip, slice, requests, number)
 
     l2_slice.answer = log

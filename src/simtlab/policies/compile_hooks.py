@@ -13,8 +13,7 @@ import numpy as np
 from numba import cfunc, types
 from numba.core.errors import NumbaError
 
-from simtlab.compiled import HOOK_C, UNCOMPILED, cache_in, checked_indices
-from simtlab.dispatcher import as_a_whole
+from simtlab.compiled import HOOK_C, UNCOMPILED, as_a_whole, cache_in, checked_indices
 from simtlab.errors import ConfigError, PolicyError
 from simtlab.machine.answers import ANSWERS
 from simtlab.machine.hooks import MECHANISMS, POINTS

@@ -1,6 +1,7 @@
 """Machine code's own forms: two floats in a pair, three operands, predicates that choose, halves and bytes by name."""
 
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from tests.isa.hardware_vectors import bits
 from tests.program.sass.assembly import kernel, run, words
 
 COUNT = 1024
+HARDWARE = Path(__file__).parents[2] / "data" / "hardware"
 
 
 def floats(seed: int) -> np.ndarray:
@@ -184,6 +186,20 @@ def test_division_is_rounded_correctly_whichever_way_it_takes(isa):
     number = ~np.isnan(expected)
     assert np.array_equal(quotient.numpy()[number].view(np.uint32), expected[number].view(np.uint32))
     assert set(quotient.numpy()[~number].view(np.uint32)) == {0x7FFFFFFF}
+
+
+def test_divisions_take_the_slow_path_for_the_exponents_for_which_an_h200_does():
+    """The cubin is that of x / y, with another constant in the place of what the slow path has given."""
+    gpu, marked = sl.Gpu(isa="sm_90"), 0x7FC12345
+    module = gpu.compile((HARDWARE / "fchk.cubin").read_bytes())
+    exponents = np.arange(256, dtype=np.uint32) << 23
+    for mantissa in (0, 0x7FFFFF):
+        x, y = (one.ravel() | mantissa for one in np.meshgrid(exponents, exponents, indexing="ij"))
+        result = gpu.zeros(x.size, "u4")
+        module["divide"](x.size // 256, 256, [gpu.array(x), gpu.array(y), result, x.size])
+        with np.load(HARDWARE / "fchk.npz") as recorded:
+            on_h200 = np.unpackbits(recorded["slow"]).astype(bool)
+        assert np.array_equal(result.numpy() == marked, on_h200)
 
 
 def test_reciprocals_and_roots_of_all_mantissas_are_rounded_correctly():
