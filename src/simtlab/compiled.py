@@ -71,6 +71,13 @@ def compiled(function: Callable) -> Callable:
     return made
 
 
+def seldom(function: Callable) -> Callable:
+    """Mark a compiled function that most runs never call: its code stays out of that of its callers, which is faster without."""
+    if not UNCOMPILED:
+        function.is_seldom = True  # type: ignore[attr-defined]
+    return function
+
+
 _OPERATION = ir.FunctionType(
     ir.IntType(32), [ir.IntType(8).as_pointer(), ir.IntType(32), ir.IntType(64).as_pointer(), ir.IntType(8).as_pointer()]
 )

@@ -89,10 +89,15 @@ def as_a_whole() -> Iterator[None]:
 class _PartLibrary(JITCodeLibrary):
     """The code of one function, to be linked into that of its callers and optimised there, with all they call."""
 
+    is_seldom = False
+
     def finalize(self) -> None:
         for function in self._final_module.functions:
             if not function.is_declaration:
                 function.linkage = "linkonce_odr"
+                if self.is_seldom:
+                    function.add_function_attribute("noinline")
+                    function.add_function_attribute("cold")
         self._finalized = True
 
     def _get_module_for_linking(self) -> Any:
@@ -160,6 +165,7 @@ class Dispatcher(CPUDispatcher):
 
     _compiler: Any
     keep_in = ""  # the folder for what Python calls
+    is_seldom = False  # what others call seldom stays out of their code
 
     def __init__(self, *args: Any, **options: Any):
         super().__init__(*args, **options)
@@ -195,6 +201,7 @@ class Dispatcher(CPUDispatcher):
         self.targetdescr.options.parse_as_flags(flags, self.targetoptions)
         flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
         library = _PartLibrary(self._target.codegen(), self.py_func.__qualname__)
+        library.is_seldom = self.is_seldom
         with global_compiler_lock, _plain_indices():
             contexts = self.typingctx, self.targetctx
             part = compiler.compile_extra(*contexts, self.py_func, args, None, flags, self.locals, library, _PartPipeline)

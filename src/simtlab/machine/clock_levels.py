@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from simtlab.compiled import call_hook, compiled
+from simtlab.compiled import call_hook, compiled, seldom
 from simtlab.machine.counters import Tally, add_up
 from simtlab.machine.record import new_records, record_t
 from simtlab.machine.state import AS_USUAL, N_LEVELS, USUAL
@@ -39,6 +39,7 @@ def clocks(core, memory):
     return 3 * core + memory
 
 
+@seldom
 @compiled
 def ask_for_clocks(gpu, levels, parts):
     """The policy says how fast cores and memory go on."""

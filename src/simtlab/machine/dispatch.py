@@ -6,7 +6,7 @@ first, and where a CTA of it fits nowhere, the next kernel may fill the room.
 
 import numpy as np
 
-from simtlab.compiled import call_hook, compiled
+from simtlab.compiled import call_hook, compiled, seldom
 from simtlab.machine.core.core import account_for_sleep
 from simtlab.machine.core.cta_slots import has_room, move_in
 from simtlab.machine.core.fetch import bring_first_lines
@@ -20,6 +20,7 @@ NO_CORE = -1
 NEVER = np.int64(1 << 62)
 
 
+@seldom
 @compiled
 def dispatch(gpu, cores):
     """Every core with room takes at most one CTA a cycle."""

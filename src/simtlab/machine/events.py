@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simtlab.compiled import call_hook, compiled
+from simtlab.compiled import call_hook, compiled, seldom
 from simtlab.machine.hooks import EVENT_NUMBERS, MAX_LISTENERS
 
 ALLOW = EVENT_NUMBERS["allow"]
@@ -14,6 +14,7 @@ def is_heard(gpu, event):
     return gpu.hooks.listening >> np.uint64(event) & np.uint64(1) != 0
 
 
+@seldom
 @compiled
 def tell(gpu, unit, event, argument):
     """An event of a unit (a core, or a slice of the L2)."""
@@ -24,6 +25,7 @@ def tell(gpu, unit, event, argument):
         call_hook(listener.address, unit.address, unit.own[listener.place], np.uint64(argument), gpu.cycle)
 
 
+@seldom
 @compiled
 def narrow(gpu, core, ready):
     """Those of a set of warps that every mechanism allows to issue."""

@@ -9,7 +9,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from simtlab.compiled import compiled, reader_of
+from simtlab.compiled import compiled, reader_of, seldom
 from simtlab.execute.warp_parts import entry_at
 from simtlab.machine.core.kinds import OpState
 from simtlab.machine.core.state import MAX_OPS, REGISTER_WORDS
@@ -96,6 +96,7 @@ def begin_anew(watch):
         watch.line[k] = NO_LINE
 
 
+@seldom
 @compiled
 def note_cycle(gpu, cores, requests):
     """Note what the watched core has become in a cycle; with the last of the window, what it still has under way."""
@@ -291,6 +292,7 @@ def note_line(watch, number, address):
     watch.line[number] = address
 
 
+@seldom
 @compiled
 def note_end(gpu, request):
     """A request ends: its answer has come to the core, or it was a write-back, which nobody answers."""

@@ -5,7 +5,7 @@ A scheduler that issues nothing has exactly one cause, that of the warp closest 
 
 import numpy as np
 
-from simtlab.compiled import call_hook, compiled
+from simtlab.compiled import call_hook, compiled, seldom
 from simtlab.execute.barrier import release_complete
 from simtlab.execute.simt_stack import count_lanes
 from simtlab.execute.state import Outcome, WarpStatus
@@ -123,6 +123,7 @@ def schedule(gpu, core, scheduler):
     return ISSUED, w
 
 
+@seldom
 @compiled
 def pick_before_paused(gpu, core, own, ready):
     """Warps of paused CTAs issue where no other does (DYNCTA section IV). But for a few cycles of every thousand they come first,
@@ -227,6 +228,7 @@ def issue_warp(gpu, core, w):
         wake_released(core, slot.cta, gpu.cycle)
 
 
+@seldom
 @compiled
 def tell_of_flow(gpu, core, w, is_branch, outcome, went_back):
     """A branch, another turn of a loop or a barrier, for mechanisms; the warp's head is still at the instruction."""

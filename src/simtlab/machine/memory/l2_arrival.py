@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simtlab.compiled import call_hook, compiled
+from simtlab.compiled import call_hook, compiled, seldom
 from simtlab.machine.fifo import bring_forward, front, is_full, item_at, push
 from simtlab.machine.memory.cache import NO_WAY, announce, probe_set, sector_of, set_of
 from simtlab.machine.memory.l1 import sector_bit
@@ -44,6 +44,7 @@ def is_there(gpu, slice, request):
     return way != NO_WAY and slice.cache.line[way].sectors & sector_bit(slice.cache, request.address) != 0
 
 
+@seldom
 @compiled
 def is_asked(gpu, slice, requests, number):
     """A request that has just come, before policies: true if it is sent around the L2."""
