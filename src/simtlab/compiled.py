@@ -74,7 +74,14 @@ def compiled(function: Callable) -> Callable:
 def seldom(function: Callable) -> Callable:
     """Mark a compiled function that most runs never call: its code stays out of that of its callers, which is faster without."""
     if not UNCOMPILED:
-        function.is_seldom = True  # type: ignore[attr-defined]
+        function.attributes = "noinline", "cold"  # type: ignore[attr-defined]
+    return function
+
+
+def dissolved(function: Callable) -> Callable:
+    """Mark a compiled function whose code goes into that of each caller, as that of one with a single caller does by itself."""
+    if not UNCOMPILED:
+        function.attributes = ("alwaysinline",)  # type: ignore[attr-defined]
     return function
 
 

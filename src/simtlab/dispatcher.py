@@ -75,7 +75,7 @@ def as_a_whole() -> Iterator[None]:
 
     def optimise(library: Any) -> None:
         for function in library._final_module.functions:
-            if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
+            if not function.is_declaration and function.linkage in (Linkage.linkonce_odr, Linkage.weak_odr):
                 function.linkage = "internal"
         kept(library)
 
@@ -89,15 +89,14 @@ def as_a_whole() -> Iterator[None]:
 class _PartLibrary(JITCodeLibrary):
     """The code of one function, to be linked into that of its callers and optimised there, with all they call."""
 
-    is_seldom = False
+    attributes: tuple[str, ...] = ()
 
     def finalize(self) -> None:
         for function in self._final_module.functions:
             if not function.is_declaration:
-                function.linkage = "linkonce_odr"
-                if self.is_seldom:
-                    function.add_function_attribute("noinline")
-                    function.add_function_attribute("cold")
+                function.linkage = "weak_odr"  # which is linked whether or not what was linked before refers to it
+                for attribute in self.attributes:
+                    function.add_function_attribute(attribute)
         self._finalized = True
 
     def _get_module_for_linking(self) -> Any:
@@ -165,7 +164,7 @@ class Dispatcher(CPUDispatcher):
 
     _compiler: Any
     keep_in = ""  # the folder for what Python calls
-    is_seldom = False  # what others call seldom stays out of their code
+    attributes: tuple[str, ...] = ()  # for LLVM: whether the code goes into that of its callers
 
     def __init__(self, *args: Any, **options: Any):
         super().__init__(*args, **options)
@@ -190,6 +189,7 @@ class Dispatcher(CPUDispatcher):
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Numba asks this when it meets a call of the function in another one."""
         signature, args = self._compiler.fold_argument_types(args, kws)
+        args = tuple(types.unliteral(one) for one in args)  # the same code for all constants of a type
         key = args, bool(_settings.BOUNDSCHECK)
         if key not in self._parts:
             self._parts[key] = self._compile_part(args)
@@ -201,7 +201,7 @@ class Dispatcher(CPUDispatcher):
         self.targetdescr.options.parse_as_flags(flags, self.targetoptions)
         flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
         library = _PartLibrary(self._target.codegen(), self.py_func.__qualname__)
-        library.is_seldom = self.is_seldom
+        library.attributes = self.attributes
         with global_compiler_lock, _plain_indices():
             contexts = self.typingctx, self.targetctx
             part = compiler.compile_extra(*contexts, self.py_func, args, None, flags, self.locals, library, _PartPipeline)

@@ -11,7 +11,13 @@ ALLOW = EVENT_NUMBERS["allow"]
 @compiled
 def is_heard(gpu, event):
     """Whether anybody listens to an event."""
-    return gpu.hooks.listening >> np.uint64(event) & np.uint64(1) != 0
+    return is_among(gpu.hooks.listening, event)
+
+
+@compiled
+def is_among(events, event):
+    """Whether a set of events, `gpu.hooks.listening` or False for none, has one."""
+    return np.uint64(events) >> np.uint64(event) & np.uint64(1) != 0
 
 
 @seldom

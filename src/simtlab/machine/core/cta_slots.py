@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simtlab.compiled import call_hook, compiled, load_i64, store_i64
+from simtlab.compiled import call_hook, compiled, dissolved, load_i64, store_i64
 from simtlab.execute.cta import start
 from simtlab.execute.state import cta_t, field_offset
 from simtlab.execute.warp_parts import note_addresses
@@ -162,6 +162,7 @@ def acknowledge(gpu, core, w):
         leave_if_drained(gpu, core, w)
 
 
+@dissolved
 @compiled
 def leave_if_drained(gpu, core, w):
     """A warp that has ended gives its slot back once nothing of it is in flight."""

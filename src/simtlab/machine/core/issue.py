@@ -5,7 +5,7 @@ A scheduler that issues nothing has exactly one cause, that of the warp closest 
 
 import numpy as np
 
-from simtlab.compiled import call_hook, compiled, seldom
+from simtlab.compiled import call_hook, compiled, dissolved, seldom
 from simtlab.execute.barrier import release_complete
 from simtlab.execute.simt_stack import count_lanes
 from simtlab.execute.state import Outcome, WarpStatus
@@ -45,7 +45,7 @@ from simtlab.machine.core.stall import (
 from simtlab.machine.core.state import N_UNITS, NO_BARRIER
 from simtlab.machine.core.texture_unit import has_place, take_place
 from simtlab.machine.core.timing import Memory, timing_at
-from simtlab.machine.events import ALLOW, is_heard, narrow, tell
+from simtlab.machine.events import ALLOW, is_among, is_heard, narrow, tell
 from simtlab.machine.fifo import NOTHING, is_full
 from simtlab.machine.hooks import EVENT_NUMBERS
 from simtlab.program.encode import code_at
@@ -60,6 +60,7 @@ ON_ISSUE, ON_COMPARE, ON_BRANCH, ON_LOOP, ON_BARRIER = (
     EVENT_NUMBERS[f"on_{event}"] for event in ("issue", "compare", "branch", "loop", "barrier")
 )
 FLOW_EVENTS = np.uint64(1 << ON_BRANCH | 1 << ON_LOOP | 1 << ON_BARRIER)
+ISSUE_EVENTS = np.uint64(FLOW_EVENTS | np.uint64(1 << ALLOW | 1 << ON_ISSUE | 1 << ON_COMPARE))
 RUNNING, DONE = int(WarpStatus.RUNNING), int(WarpStatus.DONE)
 OUT_BARRIER, OUT_DONE, OUT_FAULT, OUT_SERVICE = (
     int(o) for o in (Outcome.BARRIER, Outcome.DONE, Outcome.FAULT, Outcome.SERVICE)
@@ -68,10 +69,27 @@ OUT_BARRIER, OUT_DONE, OUT_FAULT, OUT_SERVICE = (
 
 @compiled
 def issue(gpu, core):
-    """Every scheduler's turn. Those of sub-cores that share the load/store unit take turns at being the first."""
+    """Every scheduler's turn. All of it is compiled twice, once for `heard` that is always False, a type of its own: where no
+    mechanism listens, nothing looks for one."""
+    if gpu.hooks.listening & ISSUE_EVENTS:
+        issue_heard(gpu, core)
+    else:
+        take_turns(gpu, core, False)
+
+
+@seldom
+@compiled
+def issue_heard(gpu, core):
+    take_turns(gpu, core, gpu.hooks.listening)
+
+
+@dissolved
+@compiled
+def take_turns(gpu, core, heard):
+    """Sub-cores that share the load/store unit take turns at being the first."""
     for k in range(core.schedulers):
         scheduler = (k + gpu.cycle) % core.schedulers if core.control_bits else k
-        cause, w = schedule(gpu, core, scheduler)
+        cause, w = schedule(gpu, core, scheduler, heard)
         place = np.int64(0)
         if w != NO_WARP and cause != ISSUED:
             place = core.slots[w].pc_counts + core.slots[w].head * PC_BYTES
@@ -80,7 +98,7 @@ def issue(gpu, core):
 
 
 @compiled
-def schedule(gpu, core, scheduler):
+def schedule(gpu, core, scheduler, heard):
     """Issue for one scheduler. Gives the cause of its cycle and the warp it concerns."""
     if core.replays[scheduler] > 0:
         core.replays[scheduler] -= 1
@@ -100,7 +118,7 @@ def schedule(gpu, core, scheduler):
         core.moved = core.changed = gpu.cycle  # a busy unit is free again by itself, whatever the others wait for
     if ready == 0:
         return which_pipe(core, could, sub_core)
-    if is_heard(gpu, ALLOW):
+    if is_among(heard, ALLOW):
         core.scheduler, wanted = scheduler, ready
         ready = narrow(gpu, core, ready)
         core.held = np.uint64(core.held & ~mine | wanted & ~ready)
@@ -112,13 +130,13 @@ def schedule(gpu, core, scheduler):
         w = call_hook(gpu.hooks.warp_scheduler_pick, core.address, own, ready, gpu.cycle)
     if w == NO_WARP:
         return HELD_BACK, lowest_bit(ready)
-    issue_warp(gpu, core, w)
+    issue_warp(gpu, core, w, heard)
     if core.dual_issue:
-        issue_second(gpu, core, w, sub_core)
+        issue_second(gpu, core, w, sub_core, heard)
     core.scheduler_free[scheduler] = gpu.cycle + max(core.issue_cycles, core.reading[sub_core])
     if gpu.hooks.warp_scheduler_on_issue != 0:
         call_hook(gpu.hooks.warp_scheduler_on_issue, core.address, own, np.uint64(w), gpu.cycle)
-    if is_heard(gpu, ON_ISSUE):
+    if is_among(heard, ON_ISSUE):
         tell(gpu, core, ON_ISSUE, w)
     return ISSUED, w
 
@@ -166,18 +184,18 @@ def takes(core, sub_core, unit, cycle):
 
 
 @compiled
-def issue_second(gpu, core, w, sub_core):
+def issue_second(gpu, core, w, sub_core, heard):
     """Dual issue: the warp's next instruction goes too, if it needs nothing of the first and its unit takes it."""
     bit = bit_of(w)
     if gpu.outcome != 0 or np.uint64(bit & candidates(core)) == 0 or core.unit_of_head[CONTROL] & bit:
         return
     if ready_of(core, bit, sub_core, gpu.cycle) != 0:
         core.dual_issued += 1
-        issue_warp(gpu, core, w)
+        issue_warp(gpu, core, w, heard)
 
 
 @compiled
-def issue_warp(gpu, core, w):
+def issue_warp(gpu, core, w, heard):
     """Carry out the warp's next instruction and start it on its way through the pipeline."""
     slot = core.slots[w]
     pc = slot.head
@@ -192,7 +210,7 @@ def issue_warp(gpu, core, w):
     core.lanes[row.lane_class] += lanes
     if core.fixed_reads:
         core.reading[core.sub_core_of[w]] = read_cycles(core, core.sub_core_of[w], w, row)
-    if is_heard(gpu, ON_COMPARE) and row.destinations > row.registers_written:
+    if is_among(heard, ON_COMPARE) and row.destinations > row.registers_written:
         tell(gpu, core, ON_COMPARE, w)
     if row.unit != CONTROL:
         start(gpu, core, w, mask, ins, warp)
@@ -211,7 +229,7 @@ def issue_warp(gpu, core, w):
         core.membar = np.uint64(core.membar | bit_of(w))
     if core.control_bits:
         follow_hints(gpu, core, w, row, pc, warp)
-    if gpu.hooks.listening & FLOW_EVENTS:
+    if np.uint64(heard) & FLOW_EVENTS:
         tell_of_flow(gpu, core, w, row.is_branch, outcome, warp.pc <= pc)
     if outcome == OUT_BARRIER:
         core.barrier = np.uint64(core.barrier | bit_of(w))
@@ -240,6 +258,7 @@ def tell_of_flow(gpu, core, w, is_branch, outcome, went_back):
         tell(gpu, core, ON_BARRIER, w)
 
 
+@dissolved
 @compiled
 def follow_hints(gpu, core, w, row, pc, warp):
     """Machine code: the stall count of an instruction, and a branch that was taken."""
@@ -262,6 +281,7 @@ def count_issue(gpu, core, kernel, slot, lanes):
     gpu.last_progress = gpu.cycle
 
 
+@dissolved
 @compiled
 def start(gpu, core, w, mask, ins, warp):
     """Take a record for the instruction and send it to a collector, or straight to its unit."""
@@ -355,6 +375,7 @@ def resolve_later(gpu, core, w, pc):
     plan(core, number, gpu.cycle + core.branch_cycles)
 
 
+@dissolved
 @compiled
 def wake_released(core, c, cycle):
     """Warps that a barrier has set free go on with their next instruction, where barriers take time when that is over."""

@@ -7,13 +7,14 @@ instruction reads that slot: if that is of the same warp and wants the same regi
 
 import numpy as np
 
-from simtlab.compiled import compiled
+from simtlab.compiled import compiled, dissolved
 from simtlab.machine.core.operand_collector import bank_of
 from simtlab.machine.core.state import N_SLOTS
 
 BITS = 4  # of a count of reads of one bank, in a word with all of them
 
 
+@dissolved
 @compiled
 def read_cycles(core, sub_core, w, row):
     """How many cycles the banks take to read an instruction's sources; the reuse cache becomes what it leaves there."""

@@ -4,7 +4,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from simtlab.compiled import compiled, load_i64, store_i64
+from simtlab.compiled import compiled, dissolved, load_i64, store_i64
 from simtlab.machine.core.inflight import lowest_bit
 from simtlab.machine.core.kinds import Activity, Stall, Unit
 from simtlab.machine.core.operand_collector import GENERIC_POOL
@@ -89,6 +89,7 @@ def why_held(core, c):
     return core.collector[c].throttle
 
 
+@dissolved
 @compiled
 def why_not(core, mine):
     """No warp could issue: the cause closest to issuing, and a warp that has it."""
