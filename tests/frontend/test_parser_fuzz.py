@@ -53,7 +53,7 @@ def test_random_bytes(data, before):
     parses_or_says_where(before + data.decode("latin-1"))
 
 
-@settings(fuzz, max_examples=1500)
+@settings(fuzz, max_examples=600)
 @given(st.lists(st.sampled_from(WORDS.split()), max_size=40), st.sampled_from([HEADER, BODY]))
 def test_random_tokens(words, before):
     parses_or_says_where(before + " ".join(words))
@@ -85,7 +85,7 @@ MUTATIONS = st.tuples(
 )
 
 
-@settings(fuzz, max_examples=1500)
+@settings(fuzz, max_examples=600)
 @given(st.sampled_from(SAMPLES), st.lists(MUTATIONS, min_size=1, max_size=4))
 def test_real_ptx_with_a_few_changes(text, mutations):
     for mutation in mutations:

@@ -54,6 +54,7 @@ def tiny(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow  # twenty seconds for the runs of all of them
 def test_figures_1_and_4_come_from_the_store(tiny):
     report = json.loads((tiny / "out" / "report.json").read_text())["figures"]
     assert list(report) == ["fig1a", "fig1b", "fig4"]
@@ -66,6 +67,7 @@ def test_figures_1_and_4_come_from_the_store(tiny):
     assert "| MM | 2/2 | 4 |" in page
 
 
+@pytest.mark.slow  # twenty seconds for the runs of all of them
 def test_a_lone_cta_predicts_at_distances_up_to_seven_and_never_from_another(tiny):
     """Nine CTAs of eight warps on fifteen cores: none has a neighbour."""
     chart = json.loads((tiny / "out" / "report.json").read_text())["figures"]["fig1a"]["machines"]["caps-gtx480"]
@@ -76,6 +78,7 @@ def test_a_lone_cta_predicts_at_distances_up_to_seven_and_never_from_another(tin
     assert other == [0] * 7 + [None] * 3
 
 
+@pytest.mark.slow  # twenty seconds for the runs of all of them
 def test_loads_are_executed_as_often_as_the_programs_loops_say(tiny):
     values = json.loads((tiny / "out" / "report.json").read_text())["figures"]["fig4"]["machines"]["caps-gtx480"]
     executions = dict(zip(values["groups"], values["values"]["four most executed loads"], strict=True))
@@ -85,6 +88,7 @@ def test_loads_are_executed_as_often_as_the_programs_loops_say(tiny):
     assert values["notes"]["KM"] == "2/2"
 
 
+@pytest.mark.slow  # twenty seconds for the runs of all of them
 def test_loads_are_told_by_their_pc_and_come_with_the_most_executed_first(tiny):
     """LPS: two loads before the loop over planes, two in it; a warp at the border of the grid skips some."""
     (result,) = results(tiny / "store.sqlite").where("workload=LPS")

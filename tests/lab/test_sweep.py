@@ -82,6 +82,7 @@ def test_a_killed_worker_costs_a_retry_and_changes_no_result(sweep, store, tmp_p
     assert everything(store) == everything(tmp_path / "undisturbed.sqlite")
 
 
+@pytest.mark.slow  # five seconds
 def test_a_process_is_replaced_after_many_runs(sweep, store, monkeypatch):
     monkeypatch.setattr("simtlab.lab.sweep.pool.RUNS_A_PROCESS", 2)
     used = set()
@@ -118,6 +119,7 @@ def test_a_run_that_hangs_is_ended_and_tried_again(sweep, store, program, tmp_pa
     assert (summary.done, summary.retries) == (1, 1)
 
 
+@pytest.mark.slow  # seven seconds
 def test_memory_that_runs_out_counts_as_a_death(sweep, store, program):
     definition = program / "workload.py"
     definition.write_text(definition.read_text() + "\n\nplain = run\n\n\ndef run(launcher, data):\n"
@@ -140,6 +142,7 @@ def test_a_workload_that_exits_or_raises_is_a_failure_with_its_line_and_the_rest
     assert summary.failures[0].error == f"{words} ({definition}:{line})"
 
 
+@pytest.mark.slow  # seven seconds
 def test_a_worker_that_ends_by_itself_is_told_by_its_status_and_not_as_out_of_memory(sweep, store, program):
     definition = program / "workload.py"
     definition.write_text(definition.read_text() + "\n\nimport os\n\n\ndef run(launcher, data):\n    os._exit(7)\n")
@@ -252,7 +255,8 @@ def test_two_sweeps_on_one_store_both_finish(study, store, tmp_path):
     assert everything(store) == everything(tmp_path / "alone.sqlite")
 
 
-@pytest.mark.parametrize("times", [1, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.slow  # two minutes; what one killed worker does is an everyday test
+@pytest.mark.parametrize("times", [1, 20])
 def test_a_sweep_killed_at_random_moments_and_resumed_ends_with_the_same_store(study, store, tmp_path, times):
     path, chance = study(4 * times, "small"), random.Random(times)
     for _ in range(times):

@@ -8,6 +8,7 @@ import pytest
 import simtlab as sl
 from simtlab.errors import CycleLimit
 from simtlab.machine.watch import Watch
+from tests.everyday import every
 from tests.timing import mixed
 from tests.timing.test_jump import UNEVEN
 
@@ -136,8 +137,8 @@ PARTS = {"inject": ["inject"], "request_network": ["request network"], "l2": ["L
 
 @pytest.mark.parametrize(
     ("preset", "changes"),
-    [("caps-gtx480", {}), ("h200", {}), ("caps-gtx480", {"l1d.write_global": "write-back", "core.detail": 2}),
-     ("gtx480", {"network.kind": "ideal"})],
+    every(2, [("caps-gtx480", {}), ("gtx480", {"network.kind": "ideal"}), ("h200", {}),
+              ("caps-gtx480", {"l1d.write_global": "write-back", "core.detail": 2})]),
 )  # fmt: skip
 def test_the_stages_of_all_requests_add_up_to_the_latency_that_is_counted(preset, changes):
     gpu = sl.Gpu(preset, set={"core.cores": 1, **changes})

@@ -343,6 +343,7 @@ def test_bad_wishes_are_told(given, told):
     assert told in done.stderr
 
 
+@pytest.mark.slow  # fifteen seconds
 @needs_nvcc
 def test_other_commands_take_a_whole_program():
     """`run` runs it, or one kernel of it; `inspect` and `loads` look at its kernels."""

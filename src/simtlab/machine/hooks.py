@@ -1,7 +1,7 @@
 """The places where a policy decides, by slot: each hook's name, what it is asked, and what it answers; and the events.
 
 Every hook has the same form, `hook(unit, own, argument, cycle)`: the record of the unit it sits in, the policy's own state
-there, one number, and the cycle. A slot without a policy, and a hook that a policy leaves out, costs a comparison.
+there, one number, and the cycle. A slot without a policy, and a hook that a policy leaves out, costs a comparison at most.
 
 A policy fills one slot. A mechanism fills any number of them with one state for each core (or for the chip), and is told of
 events; of those there can be several listeners, of a slot there is one.
