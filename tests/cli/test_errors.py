@@ -3,10 +3,12 @@
 import json
 import signal
 import subprocess
+import threading
 import time
 
 import pytest
 
+import simtlab.cli
 from tests.cli.conftest import ENVIRONMENT, PROGRAM, SAXPY, SAXPY_ARGUMENTS, invoke, refused, subprocess_run
 
 SIZES = ["--grid", 4, "--block", 256]
@@ -165,6 +167,24 @@ def test_ctrl_c_is_quiet_and_exits_130(write):
     process.send_signal(signal.SIGINT)
     stdout, stderr = process.communicate(timeout=30)
     assert (process.returncode, stdout, stderr) == (130, "", "")
+
+
+def test_an_error_that_ctrl_c_leads_to_is_as_quiet(monkeypatch):
+    """One that falls into the taking of a lock, as code is loaded: the lock is released and was not taken."""
+
+    def interrupted(prog_name):
+        try:
+            raise KeyboardInterrupt
+        finally:
+            threading.RLock().release()
+
+    monkeypatch.setattr("simtlab.cli.app.app", interrupted)
+    with pytest.raises(SystemExit) as exit:
+        simtlab.cli.main()
+    assert exit.value.code == 130
+    monkeypatch.setattr("simtlab.cli.app.app", lambda prog_name: threading.RLock().release())
+    with pytest.raises(RuntimeError, match="lock"):
+        simtlab.cli.main()
 
 
 def test_an_unknown_option_and_an_unknown_command_exit_2():

@@ -15,6 +15,17 @@ def main() -> None:
         app(prog_name="simtlab")
     except KeyboardInterrupt:
         sys.exit(130)
+    except Exception as error:
+        if not began_with_ctrl_c(error):
+            raise
+        sys.exit(130)
+
+
+def began_with_ctrl_c(error: BaseException | None) -> bool:
+    """Whether an error came up while Ctrl-C was dealt with: one that falls into the taking of a lock has it released untaken."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
 
 
 __all__ = ["main"]

@@ -28,6 +28,7 @@ from simtlab.machine.threads import (
     call_others,
     dismiss,
     gather,
+    gather_changes_of_room,
     gather_flags,
     pass_on_clocks,
     pass_on_wakes,
@@ -217,6 +218,7 @@ def begin_cycle(gpus, cores):
     for thread in range(len(gpus)):
         gpus[thread].cycle += 1
     if gpu.dispatching or gpu.cycle >= gpu.launch_at:
+        gather_changes_of_room(gpus)
         dispatch(gpu, cores)
         pass_on_wakes(gpus)
 

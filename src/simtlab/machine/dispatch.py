@@ -27,16 +27,32 @@ def dispatch(gpu, cores):
     gpu.dispatching, gpu.launch_at, gpu.most_urgent = 0, NEVER, 0
     if not any_waits(gpu):
         return
-    for c in range(gpu.cores):
-        gpu.resident[c] = cores[c].resident
-        gpu.taken[c] = is_ahead(gpu, cores[c])
-        gpu.dispatching |= gpu.taken[c]  # it may have room when its time has come
+    look_at_changed(gpu, cores)
     for priority in range(gpu.highest_priority, -1, -1):
         for k in range(gpu.kernels):
             kernel = gpu.kernel[k]
             if kernel.priority == priority and has_ctas(kernel) and its_turn(gpu, kernel):
                 gpu.most_urgent = max(gpu.most_urgent, priority)
                 dispatch_kernel(gpu, cores, k)
+
+
+@compiled
+def look_at_changed(gpu, cores):
+    """What is known of a core's room holds until it changes, as long as one kernel asks. Only in a cycle with nothing to place can
+    a core have run ahead of the others."""
+    asks_all = asks_all_cores(gpu)
+    for c in range(gpu.cores):
+        gpu.room_changed[c] |= asks_all or (gpu.room[c] != 0 and gpu.places_ctas == 0)
+        if gpu.room_changed[c]:
+            gpu.resident[c] = cores[c].resident
+            gpu.taken[c] = is_ahead(gpu, cores[c])
+            gpu.dispatching |= gpu.taken[c]  # it may have room when its time has come
+
+
+@compiled
+def asks_all_cores(gpu):
+    """Whether all cores are looked at for every CTA: what fits depends on the kernel, and on which others are to make room."""
+    return gpu.kernels > 1 or gpu.hooks.preemption_choose != 0
 
 
 @compiled
@@ -76,11 +92,13 @@ def its_turn(gpu, kernel):
 def dispatch_kernel(gpu, cores, k):
     """The policy places CTAs until no core can take one, or it says so."""
     kernel, gpu.placing = gpu.kernel[k], k
-    anywhere = False
+    anywhere, asks_all = False, asks_all_cores(gpu)
     for c in range(gpu.cores):
         if kernel.parked > 0:
             resume(gpu, cores[c], k)
-        gpu.room[c] = gpu.taken[c] == 0 and has_room(gpu, cores[c], kernel)
+        if gpu.room_changed[c]:
+            gpu.room[c] = gpu.taken[c] == 0 and has_room(gpu, cores[c], kernel)
+            gpu.room_changed[c] = gpu.taken[c] or asks_all
         anywhere = anywhere or gpu.room[c] != 0
     if kernel.priority > 0 and gpu.hooks.preemption_choose != 0:
         make_places(gpu, cores, k)
@@ -104,4 +122,4 @@ def dispatch_kernel(gpu, cores, k):
         cores[c].quiet = 0
         if gpu.cta_starts > 0:
             gpu.next_cta_start = max(gpu.next_cta_start, 1000 * gpu.cycle - 999) + 1000000 // gpu.cta_starts
-        gpu.room[c], gpu.taken[c], gpu.resident[c], gpu.dispatching = 0, 1, cores[c].resident, 1
+        gpu.room[c], gpu.room_changed[c], gpu.taken[c], gpu.resident[c], gpu.dispatching = 0, 1, 1, cores[c].resident, 1

@@ -123,6 +123,7 @@ def prepare(
     gpu.kernels, gpu.finished_kernels = len(launches), 0
     gpu.highest_priority = max(launch.priority for launch in launches)
     gpu.dispatching, gpu.last_progress = 1, gpu.cycle
+    gpu.room_changed[:] = 1
     gpu.launch_at, gpu.next_cta_start, gpu.wrote, gpu.finish_at = FAR_FUTURE, 0, 0, 0
     asks_host = any(programs.load(launch.program).calls_host for launch in launches)
     gpu.may_run_ahead = gpu.jump and len(launches) == 1 and not asks_host and is_allowed(gpu, config.issue.dual_issue)

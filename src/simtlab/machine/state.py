@@ -167,6 +167,7 @@ gpu_t = record_t(
         ("placing", "i8"),  # the kernel whose CTAs are being dispatched
         ("own_divergence", "i8"),
         ("room", "i8", (MAX_CORES,)),  # whether each core could take a CTA now; for the dispatch policy
+        ("room_changed", "i8", (MAX_CORES,)),  # … may be something else than when it was last looked at
         ("taken", "i8", (MAX_CORES,)),  # whether each core has taken a CTA in this cycle
         ("resident", "i8", (MAX_CORES,)),  # CTAs in each core
         ("wake", "i8", (MAX_CORES,)),  # the next cycle each core can do something

@@ -169,6 +169,17 @@ def gather_flags(gpus):
 
 
 @compiled
+def gather_changes_of_room(gpus):
+    """Cores in which CTAs or warps have ended, or the throttle has spoken."""
+    gpu = gpus[0]
+    for thread in range(1, len(gpus)):
+        other = gpus[thread]
+        for c in range(other.first_core, other.end_core):
+            gpu.room_changed[c] |= other.room_changed[c]
+            other.room_changed[c] = 0
+
+
+@compiled
 def pass_on_wakes(gpus):
     """CTAs have moved into cores, which wake in the records of those who have them; more may follow in the next cycle."""
     gpu = gpus[0]

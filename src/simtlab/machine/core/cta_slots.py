@@ -179,6 +179,7 @@ def leave_if_drained(gpu, core, w):
     core.paused = np.uint64(core.paused & keep)
     core.frozen = np.uint64(core.frozen & keep)
     core.cta_warps_left[slot.cta] -= 1
+    gpu.room_changed[core.number] = 1
     if core.cta_warps_left[slot.cta] == 0:
         move_out(gpu, core, slot.cta, slot.kernel)
 
