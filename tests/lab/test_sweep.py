@@ -255,7 +255,7 @@ def test_two_sweeps_on_one_store_both_finish(study, store, tmp_path):
     assert everything(store) == everything(tmp_path / "alone.sqlite")
 
 
-@pytest.mark.slow  # two minutes; what one killed worker does is an everyday test
+@pytest.mark.slow  # thirteen seconds with one kill; what one killed worker does is an everyday test
 @pytest.mark.parametrize("times", [1, 20])
 def test_a_sweep_killed_at_random_moments_and_resumed_ends_with_the_same_store(study, store, tmp_path, times):
     path, chance = study(4 * times, "small"), random.Random(times)
