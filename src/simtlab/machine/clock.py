@@ -1,8 +1,9 @@
 """The clock: cores, network, L2 and DRAM, each at its own rate. Cycles in which nothing can happen are jumped over.
 
 The chip is in parts, one for each host thread (threads.py): a part's cores are ticked, and its slices and channels. In a cycle the
-cores come first, then the networks, then L2 and DRAM. Where nobody has to look at the chip in between, L2 and DRAM have their
-cycle together with the cores' next one, so that the threads meet twice a cycle and not three times.
+cores come first, then packets enter and leave the networks, then their flits move and L2 and DRAM have the cycle. Where nobody has
+to look at the chip in between, this last is done together with the cores' next cycle, so that all threads meet once a cycle, and
+the two that have the networks once more.
 """
 
 import numpy as np
@@ -13,27 +14,37 @@ from simtlab.machine.bit_set import WORD_BITS, those_due
 from simtlab.machine.clock_levels import ask_for_clocks
 from simtlab.machine.core import core as simt_core
 from simtlab.machine.core.deferred_writes import commit
-from simtlab.machine.dispatch import dispatch
+from simtlab.machine.dispatch import dispatch, let_in
 from simtlab.machine.fifo import NOTHING, push
 from simtlab.machine.intervals import next_end, note
 from simtlab.machine.jump import jump, next_event
 from simtlab.machine.memory import dram, l2_arrival, l2_slice
 from simtlab.machine.memory.l1_stores import write_back_all
-from simtlab.machine.network.ports import tick_to_cores, tick_to_memory, wake_receivers
+from simtlab.machine.network.ports import move_flits, tick_answers, tick_requests, wake_receivers
 from simtlab.machine.request import Kind, balance, end, in_use
 from simtlab.machine.run_ahead import run_ahead
 from simtlab.machine.thread_count import count_cycle
 from simtlab.machine.threads import (
     CALLED,
+    DEFERRED,
+    PACKETS,
+    PLACED,
+    TODO,
+    UNITS,
+    add_up,
+    bring_news,
     call_others,
     dismiss,
+    forget_news,
     gather,
     gather_changes_of_room,
     gather_flags,
+    give_orders,
+    has_news,
     pass_on_clocks,
-    pass_on_wakes,
     report,
     set_until,
+    take_orders,
     wait_for_call,
     wait_for_others,
 )
@@ -44,8 +55,8 @@ tick_slice, wake_slice = l2_slice.tick, l2_arrival.wake_slice
 tick_dram, finished, next_in_dram = dram.tick, dram.finished, dram.next_event
 WRITE_BACK = int(Kind.WRITE_BACK)
 SPENT, DONE = int(Outcome.SPENT), int(Outcome.DONE)
-MEMORY, CORES, NETWORKS = 1, 2, 4  # what is to be ticked of each part
-BETWEEN, CORES_TICKED, NETWORKS_TICKED, MEMORY_TICKED = 0, 1, 2, 3  # how far the cycle is
+MEMORY, CORES, PORTS = 1, 2, 4  # what is to be ticked: of each part, where flits move with their memory; of the networks
+BETWEEN, CORES_TICKED, PORTS_TICKED, MEMORY_TICKED = 0, 1, 2, 3  # how far the cycle is
 TO_MEMORY, TO_CORES = 0, 1
 
 
@@ -57,6 +68,7 @@ def run(crews, gpus, cores, slices, channels, networks, pools, ledgers, parts, l
     crew, requests = crews[0], pools[0]
     if thread == 0:
         set_until(gpus, min(until, next_end(ledgers[0]), gpus[0].next_clocks))
+        forget_news(crew, len(gpus))
     called = np.int64(0)
     while True:
         if thread != 0:
@@ -68,18 +80,11 @@ def run(crews, gpus, cores, slices, channels, networks, pools, ledgers, parts, l
             report(crew, thread, called)
             return gpus[0].outcome
         together = max(crew.together[0], 1) if thread == 0 else called % CALLED
-        for t in range(*parts_of(gpus, thread, together)):
-            tick_part(gpus, gpus[t], cores, slices, channels, networks, requests)
+        tick_networks(crew, gpus, cores, slices, networks, requests, thread, together)
+        for part in range(len(gpus) * thread // together, len(gpus) * (thread + 1) // together):
+            tick_part(crew, gpus, gpus[part], cores, slices, channels, requests)
         if thread != 0:
             report(crew, thread, called)
-
-
-@compiled
-def parts_of(gpus, thread, together):
-    """The parts that a thread ticks where so many do: the first of them, and the first that is another's."""
-    if gpus[0].todo == NETWORKS and together > 1:
-        return thread, thread + 1
-    return len(gpus) * thread // together, len(gpus) * (thread + 1) // together
 
 
 @compiled
@@ -91,11 +96,11 @@ def lead(crew, gpus, cores, slices, networks, requests, ledger, parts, levels, u
         crew.together[0] = 0
     also = 0
     if gpu.step == CORES_TICKED:
-        meet(gpus, cores)
-        gpu.step = NETWORKS_TICKED
-        order(crew, gpus, NETWORKS)
+        meet(crew, gpus, cores)
+        gpu.step = PORTS_TICKED
+        order(crew, gpus, PORTS)
         return True
-    if gpu.step == NETWORKS_TICKED:
+    if gpu.step == PORTS_TICKED:
         wake_receivers(gpus, cores, slices, requests)
         if len(gpus) > 1:
             balance(requests, len(gpus))
@@ -109,7 +114,7 @@ def lead(crew, gpus, cores, slices, networks, requests, ledger, parts, levels, u
         gpu.step = BETWEEN
     if (gpu.outcome != SPENT or gpu.cycle >= gpu.until) and not keep_books(gpus, cores, ledger, parts, levels, until):
         return False
-    begin_cycle(gpus, cores)
+    begin_cycle(crew, gpus, cores)
     if len(gpus) > 1:
         count_cycle(crew.at_work)
     gpu.step = CORES_TICKED
@@ -118,21 +123,20 @@ def lead(crew, gpus, cores, slices, networks, requests, ledger, parts, levels, u
 
 
 @compiled
-def meet(gpus, cores):
+def meet(crew, gpus, cores):
     """All cores have had the cycle: what they wrote is seen, and the networks' clock goes on."""
     gpu = gpus[0]
-    gather_flags(gpus)
-    for thread in range(len(gpus)):
-        commit(gpus[thread], gpu, cores)
+    gather_flags(crew, gpus)
+    for part in range(len(gpus)):
+        if has_news(crew, part, DEFERRED):
+            commit(gpus[part], gpu, cores)
     if gpu.dispatching:
         note_ends(gpu)
     gpu.network.progress += gpu.network.khz
     gpu.network_cycles = gpu.network.progress // gpu.core_khz
     gpu.network.progress -= gpu.network_cycles * gpu.core_khz
     gpu.network.cycle += gpu.network_cycles
-    gpu.undelivered = 0
-    for thread in range(len(gpus)):
-        gpus[thread].crowded = 0
+    gpu.undelivered = gpu.crowded = 0
 
 
 @compiled
@@ -212,69 +216,81 @@ def keep_books(gpus, cores, ledger, parts, levels, until):
 
 
 @compiled
-def begin_cycle(gpus, cores):
+def begin_cycle(crew, gpus, cores):
     """The next cycle; CTAs may move in."""
     gpu = gpus[0]
-    for thread in range(len(gpus)):
-        gpus[thread].cycle += 1
+    gpu.cycle += 1
+    gpu.placed = 0
     if gpu.dispatching or gpu.cycle >= gpu.launch_at:
-        gather_changes_of_room(gpus)
+        gather_changes_of_room(crew, gpus)
         dispatch(gpu, cores)
-        pass_on_wakes(gpus)
+        gpu.places_ctas = gpu.dispatching
 
 
 @compiled
 def order(crew, gpus, todo):
-    """Say what is to be ticked of each part, and have the other threads do so where it is enough to be worth calling them."""
-    for thread in range(len(gpus)):
-        gpus[thread].todo = todo
+    """Say what is to be ticked, and have the other threads do so where it is enough to be worth calling them."""
+    give_orders(crew, gpus[0], todo)
     workers = min(crew.at_work.workers, len(gpus))
-    if workers > 1 and crew.least <= count_due(gpus, todo):
-        crew.together[0] = workers if todo != NETWORKS else 2
+    if workers > 1 and is_worth_calling(crew, gpus, todo):
+        crew.together[0] = workers if todo != PORTS else 2
         call_others(crew)
 
 
 @compiled
+def is_worth_calling(crew, gpus, todo):
+    """Whether so many packets wait at the ports; or so many units had something to do the last time, or else have."""
+    if todo == PORTS:
+        return crew.least <= 2 * add_up(crew, len(gpus), PACKETS)
+    return crew.least <= add_up(crew, len(gpus), UNITS) or crew.least <= count_due(gpus, todo)
+
+
+@compiled
 def count_due(gpus, todo):
-    """Cores, slices and channels that have something to do, or to send."""
+    """Cores, slices and channels that have something to do."""
     found = np.int64(0)
-    for thread in range(len(gpus)):
-        gpu = gpus[thread]
+    for part in range(len(gpus)):
+        gpu = gpus[part]
         for first in range(gpu.first_core, gpu.end_core if todo & CORES else gpu.first_core, WORD_BITS):
-            found += count_ones(those_due(gpu.wake, first, gpu.end_core, gpu.cycle))
+            found += count_ones(those_due(gpu.wake, first, gpu.end_core, gpus[0].cycle))
         for first in range(gpu.first_slice, gpu.end_slice if todo & MEMORY else gpu.first_slice, WORD_BITS):
             found += count_ones(those_due(gpu.slice_wake, first, gpu.end_slice, gpu.l2.cycle + 1))
         for first in range(gpu.first_channel, gpu.end_channel if todo & MEMORY else gpu.first_channel, WORD_BITS):
             found += count_ones(those_due(gpu.channel_wake, first, gpu.end_channel, gpu.dram.cycle + 1))
-        for first in range(gpu.first_slice, gpu.end_slice if todo & NETWORKS else gpu.first_slice, WORD_BITS):
-            found += 2 * count_ones(those_due(gpu.reply_ready, first, gpu.end_slice, gpu.l2.cycle))
     return found
 
 
 @compiled
-def tick_part(gpus, gpu, cores, slices, channels, networks, requests):
-    """A thread's part of the chip. L2 and DRAM may still have to have the cycle before the cores' one."""
-    if gpu.todo & NETWORKS:
-        tick_networks(gpus, gpu.thread, cores, slices, networks, requests)
-    if gpu.todo & MEMORY:
-        gpu.cycle -= gpu.todo & CORES != 0
-        tick_memory(gpu, slices, channels, requests)
-        gpu.cycle += gpu.todo & CORES != 0
-    if gpu.todo & CORES:
-        gpu.busy = tick_cores(gpu, cores, requests)
+def tick_networks(crew, gpus, cores, slices, networks, requests, thread, together):
+    """Requests are the first thread's part, answers the second's, if it is at work."""
+    todo = crew.call[TODO]
+    if thread == 0 and todo & PORTS:
+        tick_requests(crew, gpus, cores, slices, networks[TO_MEMORY], requests)
+    if thread == 0 and todo & MEMORY:
+        move_flits(gpus[0], networks[TO_MEMORY])
+    if thread == min(1, together - 1) and todo & PORTS:
+        tick_answers(crew, gpus, cores, slices, networks[TO_CORES], requests)
+    if thread == min(1, together - 1) and todo & MEMORY:
+        move_flits(gpus[0], networks[TO_CORES])
 
 
 @compiled
-def tick_networks(gpus, thread, cores, slices, networks, requests):
-    """Requests are the first thread's part, answers the second's, if there is one."""
-    gpu = gpus[0]
-    first = gpu.network.cycle - gpu.network_cycles + 1
-    for cycle in range(first, gpu.network.cycle + 1):
-        if thread == 0:
-            tick_to_memory(gpus, cores, slices, networks[TO_MEMORY], requests, cycle)
-    for cycle in range(first, gpu.network.cycle + 1):
-        if thread == min(1, len(gpus) - 1):
-            tick_to_cores(gpus, cores, slices, networks[TO_CORES], requests, cycle)
+def tick_part(crew, gpus, gpu, cores, slices, channels, requests):
+    """A thread's part of the chip. L2 and DRAM may still have to have the cycle before the cores' one."""
+    todo = crew.call[TODO]
+    if todo & PORTS:
+        return
+    take_orders(crew, gpu)
+    gpu.units = 0
+    if todo & MEMORY:
+        gpu.cycle -= todo & CORES != 0
+        tick_memory(gpu, slices, channels, requests)
+        gpu.cycle += todo & CORES != 0
+    if todo & CORES:
+        if crew.call[PLACED] != 0:
+            let_in(gpu, gpus[0], cores)
+        gpu.busy = tick_cores(gpu, cores, requests)
+    bring_news(crew, gpu, len(gpus))
 
 
 @compiled
@@ -285,6 +301,7 @@ def tick_cores(gpu, cores, requests):
         due = those_due(gpu.wake, first, gpu.end_core, gpu.cycle)
         while due != 0:
             busy = True
+            gpu.units += 1
             core = cores[first + count_trailing_zeros(due)]
             due = np.uint64(due & (due - np.uint64(1)))
             tick_core(gpu, core, requests)
@@ -317,6 +334,7 @@ def tick_slices(gpu, slices, channels, requests):
     for first in range(gpu.first_slice, gpu.end_slice, WORD_BITS):
         due = those_due(gpu.slice_wake, first, gpu.end_slice, gpu.l2.cycle)
         while due != 0:
+            gpu.units += 1
             slice = slices[first + count_trailing_zeros(due)]
             due = np.uint64(due & (due - np.uint64(1)))
             tick_slice(gpu, slice, channels[slice.channel], requests)
@@ -329,6 +347,7 @@ def tick_channels(gpu, slices, channels, requests):
         due = those_due(gpu.channel_wake, first, gpu.end_channel, gpu.dram.cycle)
         while due != 0:
             number = first + count_trailing_zeros(due)
+            gpu.units += 1
             due = np.uint64(due & (due - np.uint64(1)))
             tick_channel(gpu, slices, channels[number], requests)
             gpu.channel_wake[number] = next_in_dram(channels[number], gpu.dram.cycle + 1)

@@ -8,7 +8,7 @@ import numpy as np
 
 from simtlab.compiled import call_hook, compiled, seldom
 from simtlab.machine.core.core import account_for_sleep
-from simtlab.machine.core.cta_slots import has_room, move_in
+from simtlab.machine.core.cta_slots import chosen_cta, has_room, move_in
 from simtlab.machine.core.fetch import bring_first_lines
 from simtlab.machine.core.preemption import forget, make_places, resume
 from simtlab.machine.core.scoreboard import bit_of
@@ -109,17 +109,41 @@ def dispatch_kernel(gpu, cores, k):
         c = call_hook(gpu.hooks.cta_dispatch_choose, gpu.address, gpu.own_cta_dispatch, np.uint64(k), gpu.cycle)
         if c == NO_CORE:
             return
-        account_for_sleep(cores[c], gpu.cycle)
-        taken = move_in(gpu, cores[c], k)
-        cores[c].reserved = 0 if kernel.priority >= cores[c].reserved else cores[c].reserved
-        if gpu.hooks.preemption_choose != 0:
-            cores[c].cta_context[taken] = 4 * kernel.registers + kernel.shared_bytes
-            forget(cores[c], taken)
-        if cores[c].begun & bit_of(k) == 0:
-            bring_first_lines(cores[c], kernel, k, gpu.cycle)
-            bring_parameters(cores[c], kernel)
-        gpu.wake[c] = min(gpu.wake[c], gpu.cycle)
-        cores[c].quiet = 0
+        place(gpu, cores, c, k)
         if gpu.cta_starts > 0:
             gpu.next_cta_start = max(gpu.next_cta_start, 1000 * gpu.cycle - 999) + 1000000 // gpu.cta_starts
-        gpu.room[c], gpu.room_changed[c], gpu.taken[c], gpu.resident[c], gpu.dispatching = 0, 1, 1, cores[c].resident, 1
+
+
+@compiled
+def place(gpu, cores, c, k):
+    """A core gets a CTA of a kernel, and no other in this cycle. It moves in before the core is ticked, in the thread that does."""
+    kernel, placed = gpu.kernel[k], gpu.placed_in[gpu.placed]
+    placed.core, placed.kernel, placed.cta = c, k, chosen_cta(gpu, c, kernel)
+    gpu.placed += 1
+    kernel.launch.next_cta += 1
+    gpu.resident[c] += 1
+    gpu.room[c], gpu.room_changed[c], gpu.taken[c], gpu.dispatching = 0, 1, 1, 1
+    if gpu.hooks.preemption_choose != 0:  # which may look at the core at once
+        let_in(gpu, gpu, cores)
+        gpu.placed = 0
+
+
+@compiled
+def let_in(gpu, chief, cores):
+    """The CTAs that were placed in a thread's cores move in."""
+    for number in range(chief.placed):
+        c, k = np.int64(chief.placed_in[number].core), np.int64(chief.placed_in[number].kernel)
+        if c < gpu.first_core or c >= gpu.end_core:
+            continue
+        core, kernel = cores[c], gpu.kernel[k]
+        account_for_sleep(core, gpu.cycle)
+        taken = move_in(gpu, core, k, chief.placed_in[number].cta)
+        core.reserved = 0 if kernel.priority >= core.reserved else core.reserved
+        if gpu.hooks.preemption_choose != 0:
+            core.cta_context[taken] = 4 * kernel.registers + kernel.shared_bytes
+            forget(core, taken)
+        if core.begun & bit_of(k) == 0:
+            bring_first_lines(core, kernel, k, gpu.cycle)
+            bring_parameters(core, kernel)
+        gpu.wake[c] = min(gpu.wake[c], gpu.cycle)
+        core.quiet = 0

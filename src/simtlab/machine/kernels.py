@@ -97,9 +97,15 @@ class Programs:
 
 
 def prepare(
-    config: MachineConfig, records: Records, launches: Sequence[Launch], programs: Programs, threads: int = 1
+    config: MachineConfig,
+    records: Records,
+    launches: Sequence[Launch],
+    programs: Programs,
+    memory: dict[str, np.ndarray],
+    threads: int = 1,
 ) -> Prepared:
-    """Fill the kernel table and bring every core to its start; so many host threads run the launches."""
+    """Fill the kernel table and bring every core to its start; so many host threads run the launches. The memory of CTA slots is
+    kept for the next ones, for the host takes its time to give it."""
     gpu = records.gpu[0]
     prepared = Prepared(threads=threads)
     for launch in launches:
@@ -130,7 +136,7 @@ def prepare(
     asked = gpu.hooks.l1_allocation_bypass or gpu.hooks.l1_allocation_bypass_stall or gpu.hooks.ldst_queue_next
     asks_nobody = config.l1d.enabled and not config.l1d.bypass_global and not asked
     records.cores["looks_ahead"] = asks_nobody & (records.cores["l1d"]["victim_hook"] == 0)
-    _allocate(gpu, int(records.cores["cta_slots"].sum()), launches, prepared)
+    _allocate(gpu, int(records.cores["cta_slots"].sum()), launches, memory, prepared)
     wanted = (fits.ctas * int(launch.record[0].shared_bytes) for fits, launch in zip(prepared.fits, launches, strict=True))
     l1_bytes, shared_bytes = split(config, max(wanted))
     _empty(records.cores, config, l1_bytes, shared_bytes)
@@ -199,8 +205,8 @@ def _let_choose(kernel: Any, prepared: Prepared) -> None:
     kernel.started = started.ctypes.data
 
 
-def _allocate(gpu: Any, slots: int, launches: Sequence[Launch], prepared: Prepared) -> None:
-    """Registers, shared and local memory of every CTA slot; memory that is never touched costs nothing."""
+def _allocate(gpu: Any, slots: int, launches: Sequence[Launch], memory: dict[str, np.ndarray], prepared: Prepared) -> None:
+    """Registers, shared and local memory of every CTA slot, which clears them; memory that is never touched costs nothing."""
     rows = [launch.record[0] for launch in launches]
     gpu.local_bytes = max(int(row.local_bytes) for row in rows)
     warps = [-(-int(row.threads) // 32) for row in rows]
@@ -211,9 +217,10 @@ def _allocate(gpu: Any, slots: int, launches: Sequence[Launch], prepared: Prepar
     }
     for name, size in sizes.items():
         stride = -(-size // 64) * 64
-        memory = untouched_bytes(slots * stride)
-        prepared.kept.append(memory)
-        gpu["registers" if name == "register" else name] = memory.ctypes.data
+        if name not in memory or len(memory[name]) < slots * stride:
+            memory[name] = untouched_bytes(slots * stride)
+        prepared.kept.append(memory[name][: slots * stride])
+        gpu["registers" if name == "register" else name] = memory[name].ctypes.data
         gpu[f"{name}_stride"] = stride
 
 
@@ -229,9 +236,11 @@ def _empty(cores: Any, config: MachineConfig, l1_bytes: int, shared_bytes: int) 
     cores["context_hundredths"] = max(int(100 * bytes_a_cycle), 1)
     cores["registers_left"], cores["threads_left"] = config.core.registers, config.core.max_threads
     cores["shared_left"] = shared_bytes
+    ways = l1_bytes // (config.l1d.line_bytes * config.l1d.sets)  # more memory, more ways
     forget_first_level(cores)
-    cores["l1d"]["ways"] = l1_bytes // (config.l1d.line_bytes * config.l1d.sets)  # more memory, more ways
-    forget_first_level(cores)
+    if (cores["l1d"]["ways"] != ways).any():
+        cores["l1d"]["ways"] = ways
+        forget_first_level(cores)
     cores["prefetches"]["count"], cores["replays"] = 0, 0
     cores["next_sample"], cores["samples"], cores["quiet"], cores["begun"] = FAR_FUTURE, 0, 0, 0
     cores["stream_first"], cores["stream_end"] = 0, 0

@@ -128,6 +128,7 @@ class Machine:
         self._intervals = Intervals(self._tally, self._interval_cycles)
         self._blocks = [Blocks(self._plain.gpu[t : t + 1]) for t in range(self.threads)]
         self._crew = new_crew(self.threads)
+        self._memory: dict[str, np.ndarray] = {}  # of CTA slots
         self._unfinished = False
 
     def run(
@@ -154,7 +155,7 @@ class Machine:
         self, launches: Sequence[Launch], progress: Callable[[int, float], None] | None, restore: Callable | None
     ) -> list[TimedRun]:
         gpu = self.records.gpu[0]
-        prepared = prepare(self.config, self.records, launches, self._programs, self._threads_for(launches))
+        prepared = prepare(self.config, self.records, launches, self._programs, self._memory, self._threads_for(launches))
         self._prepared = prepared
         if self.watch is not None:
             self.watch.launch([launch.program for launch in launches])

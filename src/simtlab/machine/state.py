@@ -71,15 +71,18 @@ kernel_t = np.dtype(
     align=True,
 )
 
+# A CTA that moves into a core.
+place_t = np.dtype([("core", "i4"), ("kernel", "i4"), ("cta", "i8")], align=True)
+
 gpu_t = record_t(
     [
         ("thread", "i8"),  # the host thread that has this record (threads.py), and what of the chip is its part:
         ("first_core", "i8"), ("end_core", "i8"),
         ("first_slice", "i8"), ("end_slice", "i8"),
         ("first_channel", "i8"), ("end_channel", "i8"),
-        ("todo", "i8"),  # what of its part is to be ticked: bits of clock.py
         ("step", "i8"),  # how far the cycle is
-        ("busy", "i8"),  # a core of its part had something to do
+        ("units", "i8"),  # of its part, that had something to do when it was last ticked,
+        ("busy", "i8"),  # … a core among them
         ("cycle", "i8"),  # of the core clock
         ("core_khz", "i8"),
         ("core_nominal_khz", "i8"),
@@ -134,6 +137,8 @@ gpu_t = record_t(
         ("bypass_global", "i8"),  # global memory skips the L1
         ("dispatching", "i8"),
         ("places_ctas", "i8"),  # CTAs may move in in the next cycle, so that no core runs ahead
+        ("placed", "i8"),  # CTAs that move in in this one,
+        ("placed_in", place_t, (MAX_CORES,)),  # … and where
         ("finish_cycles", "i8"),  # that a run which wrote to memory takes longer,
         ("wrote", "i8"),  # … which this one did,
         ("ended", "i8"),  # … when its last kernel ended,
@@ -168,6 +173,7 @@ gpu_t = record_t(
         ("own_divergence", "i8"),
         ("room", "i8", (MAX_CORES,)),  # whether each core could take a CTA now; for the dispatch policy
         ("room_changed", "i8", (MAX_CORES,)),  # … may be something else than when it was last looked at
+        ("any_room_changed", "i8"),  # … of any core
         ("taken", "i8", (MAX_CORES,)),  # whether each core has taken a CTA in this cycle
         ("resident", "i8", (MAX_CORES,)),  # CTAs in each core
         ("wake", "i8", (MAX_CORES,)),  # the next cycle each core can do something

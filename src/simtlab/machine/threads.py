@@ -3,9 +3,12 @@
 Every thread has a record of the chip of its own, and a part of the chip: cores that stand side by side, memory channels with their
 L2 slices. Cores touch nothing outside their part when they are ticked (what they store is committed later, see
 `core/deferred_writes.py`), and neither do slices and channels, so that the threads tick their parts at the same time.
-In between the first thread, which leads, moves the networks' packets, dispatches CTAs and keeps the books, while the others
-wait. Where little is to be done it ticks all parts itself, one after another, for to call the others takes longer; and not all of
-them are at work where that is slower (`thread_count.py`).
+In between the first two threads hand packets to the networks and take them out, and the first, which leads, says which core gets
+which CTA and keeps the books, while the others wait. Where little is to be done it ticks all parts itself, one after another, for
+to call the others takes longer; and not all of them are at work where that is slower (`thread_count.py`).
+
+A line that one processor of the host has written takes long to come to another. So what the leading thread has to know of a part is
+in one line, with which its thread also says that it is done; and what it tells all others is in the line by which it calls them.
 
 What all threads count for the chip is added up whenever the run comes back to Python (`gather`).
 """
@@ -14,9 +17,10 @@ import ctypes
 
 import numpy as np
 
-from simtlab.compiled import UNCOMPILED, call_hook, compiled, load_acquire, pause, store_release
+from simtlab.compiled import UNCOMPILED, call_hook, compiled, count_ones, load_acquire, pause, store_release
 from simtlab.errors import SimtlabError
 from simtlab.execute.state import Outcome, field_offset
+from simtlab.machine.bit_set import is_empty
 from simtlab.machine.config import MachineConfig
 from simtlab.machine.core.deferred_writes import take_over_fault
 from simtlab.machine.limits import MAX_THREADS
@@ -25,7 +29,7 @@ from simtlab.machine.thread_count import begin, size_t
 
 SPENT = int(Outcome.SPENT)
 LINE = 8  # 64-bit words of a cache line of the host, so that each thread has one of its own
-TURNS, YIELDS, SLEEP = 1000, 200, 20  # looks at whether another thread is done at once, after others; microseconds
+TURNS, YIELDS, SLEEP = 5000, 200, 20  # looks at whether another thread is done at once, after others; microseconds
 FAR_FUTURE = np.int64(1 << 62)
 
 crew_t = record_t(
@@ -37,12 +41,16 @@ crew_t = record_t(
         ("stop", "i8"),  # there is no more to do
         ("least", "i8"),  # units that are due, from which on the others are called
         ("at_work", size_t),  # how many of them
-        ("call", "i8", (LINE,)),  # the number of the last call
-        ("done", "i8", (LINE * MAX_THREADS,)),  # … of the last one that each thread has followed
+        ("call", "i8", (LINE,)),  # the number of the last call, and beside it:
+        ("done", "i8", (LINE * MAX_THREADS,)),  # … of the last one that each thread has followed, and beside it, of its part:
     ]
 )
+TODO, CYCLE, PLACES_CTAS, PLACED = 1, 2, 3, 4  # bits of clock.py: what is to be ticked; and of the first thread's record
+NEWS, UNITS, PACKETS, FIRST_REPLY = 1, 2, 3, 4  # bits; units that had something to do; ports with a packet to send; see below
+BUSY, FULL, STOPPED, DISPATCHING, DEFERRED, SENDS, ROOM = 1, 2, 4, 8, 16, 32, 64
 CALL, DONE = field_offset(crew_t, "call"), field_offset(crew_t, "done")
 LEAST_DUE = 12
+WEIGHT = 24  # of all cores to a network: how much they take of a host's time when both are busy
 CALLED = 128  # more than there are threads
 
 
@@ -63,17 +71,22 @@ def most_threads(config: MachineConfig, wanted: int) -> int:
     return 1 if UNCOMPILED else min(wanted, config.clusters, config.dram.channels, MAX_THREADS)
 
 
+def part_bounds(clusters: int, threads: int) -> list[int]:
+    """The first cluster of each thread, and the end. The first two have a network each, and where there are more, fewer cores."""
+    network = clusters / WEIGHT if threads > 2 else 0.0
+    each = (clusters + 2 * network) / threads
+    return [0, *(round(each * t - network * min(t, 2)) for t in range(1, threads)), clusters]
+
+
 def deal_out(gpus: np.ndarray, cores: np.ndarray, slices: np.ndarray, channels: np.ndarray, threads: int) -> None:
     """Give each thread its part of a machine at rest, and a record of the chip like the first one's."""
     first = gpus[:1]
     per_cluster = int(first["cores_per_cluster"][0])
-    bounds = [int(first["clusters"][0]) * t // threads * per_cluster for t in range(threads)] + [len(cores)]
+    bounds = [per_cluster * bound for bound in part_bounds(int(first["clusters"][0]), threads)]
     edges = [len(channels) * t // threads for t in range(threads + 1)]
     for t in range(threads):
         if t > 0:
-            own = gpus[t]["blocks"].copy()
-            gpus[t] = gpus[0]
-            gpus[t]["blocks"] = own
+            copy_but(gpus[0], gpus[t], ("blocks", "coalescer"))
         row = gpus[t]
         row["thread"], row["first_core"], row["end_core"] = t, bounds[t], bounds[t + 1]
         row["first_channel"], row["end_channel"] = edges[t], edges[t + 1]
@@ -82,6 +95,16 @@ def deal_out(gpus: np.ndarray, cores: np.ndarray, slices: np.ndarray, channels: 
         row["end_slice"] = its[0][edges[t + 1] - 1] + its[1][edges[t + 1] - 1] if edges[t + 1] > edges[t] else row["first_slice"]
         cores["thread"][bounds[t] : bounds[t + 1]] = t
         slices["thread"][int(row["first_slice"]) : int(row["end_slice"])] = t
+
+
+def copy_but(row: np.void, other: np.void, kept: tuple[str, ...]) -> None:
+    """Make a record like another one, but for some fields, the largest of which only the first one's counts."""
+    given, taken = (one.reshape(1).view(np.uint8) for one in (row, other))
+    begin = 0
+    for offset, size in sorted((field_offset(row.dtype, name), row.dtype[name].itemsize) for name in kept):
+        taken[begin:offset] = given[begin:offset]
+        begin = offset + size
+    taken[begin:] = given[begin:]
 
 
 @compiled
@@ -147,12 +170,72 @@ def set_until(gpus, cycle):
 
 
 @compiled
-def gather_flags(gpus):
+def give_orders(crew, gpu, todo):
+    """What all threads must know."""
+    crew.call[TODO], crew.call[CYCLE] = todo, gpu.cycle
+    crew.call[PLACES_CTAS], crew.call[PLACED] = gpu.places_ctas, gpu.placed
+
+
+@compiled
+def take_orders(crew, gpu):
+    """The same, for a part that is about to be ticked."""
+    gpu.cycle, gpu.places_ctas = crew.call[CYCLE], crew.call[PLACES_CTAS]
+
+
+@compiled
+def bring_news(crew, gpu, parts):
+    """A part has been ticked: what the first thread must know of it."""
+    place = LINE * gpu.thread
+    news = BUSY * (gpu.busy != 0) | FULL * (gpu.blocks.full != 0) | STOPPED * (gpu.outcome != SPENT)
+    news |= DISPATCHING * (gpu.dispatching != 0) | DEFERRED * (gpu.deferred_count != 0) | SENDS * (not is_empty(gpu.senders))
+    news |= ROOM * (gpu.any_room_changed != 0)
+    crew.done[place + NEWS], crew.done[place + UNITS] = news, gpu.units
+    if parts > 1:
+        packets, soonest = np.int64(0), FAR_FUTURE
+        for word in range(len(gpu.senders.words)):
+            packets += count_ones(gpu.senders.words[word])
+        for k in range(gpu.first_slice, gpu.end_slice):
+            packets += gpu.reply_ready[k] <= gpu.l2.cycle
+            soonest = min(soonest, gpu.reply_ready[k])
+        crew.done[place + PACKETS], crew.done[place + FIRST_REPLY] = packets, soonest
+
+
+@compiled
+def has_news(crew, part, bits):
+    return crew.done[LINE * part + NEWS] & bits != 0
+
+
+@compiled
+def first_reply(crew, part):
+    """The L2 cycle before which no answer can leave a part."""
+    return crew.done[LINE * part + FIRST_REPLY]
+
+
+@compiled
+def forget_news(crew, parts):
+    """The first thread must look for itself: the machine may have been put into another state."""
+    for part in range(parts):
+        crew.done[LINE * part + FIRST_REPLY] = 0
+
+
+@compiled
+def add_up(crew, parts, word):
+    """Units, or ports, of all parts."""
+    found = np.int64(0)
+    for part in range(parts):
+        found += crew.done[LINE * part + word]
+    return found
+
+
+@compiled
+def gather_flags(crew, gpus):
     """All cores have had their cycle: what the first thread must know of at once."""
     gpu = gpus[0]
-    for thread in range(1, len(gpus)):
-        other = gpus[thread]
-        gpu.busy |= other.busy
+    for part in range(1, len(gpus)):
+        gpu.busy |= has_news(crew, part, BUSY)
+        if not has_news(crew, part, FULL | STOPPED | DISPATCHING):
+            continue
+        other = gpus[part]
         if other.blocks.full:
             gpu.until = gpu.cycle
         if other.outcome != SPENT:
@@ -169,27 +252,17 @@ def gather_flags(gpus):
 
 
 @compiled
-def gather_changes_of_room(gpus):
+def gather_changes_of_room(crew, gpus):
     """Cores in which CTAs or warps have ended, or the throttle has spoken."""
     gpu = gpus[0]
-    for thread in range(1, len(gpus)):
-        other = gpus[thread]
+    for part in range(1, len(gpus)):
+        if not has_news(crew, part, ROOM):
+            continue
+        other = gpus[part]
+        other.any_room_changed = 0
         for c in range(other.first_core, other.end_core):
             gpu.room_changed[c] |= other.room_changed[c]
             other.room_changed[c] = 0
-
-
-@compiled
-def pass_on_wakes(gpus):
-    """CTAs have moved into cores, which wake in the records of those who have them; more may follow in the next cycle."""
-    gpu = gpus[0]
-    for thread in range(1, len(gpus)):
-        other = gpus[thread]
-        for c in range(other.first_core, other.end_core):
-            other.wake[c] = min(other.wake[c], gpu.wake[c])
-            gpu.wake[c] = FAR_FUTURE
-    for thread in range(len(gpus)):
-        gpus[thread].places_ctas = gpu.dispatching
 
 
 @compiled

@@ -182,7 +182,7 @@ def throttle(gpu, core):
         core.cta_limit = allowed
         core.moved = gpu.cycle
         core.quiet = 0
-        gpu.dispatching = gpu.room_changed[core.number] = 1
+        gpu.dispatching = gpu.room_changed[core.number] = gpu.any_room_changed = 1
         pause_beyond_limit(core)
 
 

@@ -51,7 +51,7 @@ def chosen_cta(gpu, core, kernel):
         return kernel.launch.next_cta
     cta = np.int64(NEXT_CTA)
     if gpu.hooks.cta_dispatch_which != 0:
-        cta = call_hook(gpu.hooks.cta_dispatch_which, gpu.address, gpu.own_cta_dispatch, np.uint64(core.number), gpu.cycle)
+        cta = call_hook(gpu.hooks.cta_dispatch_which, gpu.address, gpu.own_cta_dispatch, np.uint64(core), gpu.cycle)
     if cta == NEXT_CTA:
         cta = kernel.first_waiting
     word = kernel.started + 8 * (cta >> 6)
@@ -62,7 +62,7 @@ def chosen_cta(gpu, core, kernel):
 
 
 @compiled
-def move_in(gpu, core, k):
+def move_in(gpu, core, k, number):
     """Start a CTA of a kernel in a free slot, and say in which."""
     kernel = gpu.kernel[k]
     c = lowest_bit(core.free_ctas)
@@ -70,9 +70,8 @@ def move_in(gpu, core, k):
     take_resources(core, kernel, 1)
     cta = core.ctas[c]
     settle(gpu, core, cta, c, kernel.warps)
-    start(kernel.launch, cta, chosen_cta(gpu, core, kernel))
+    start(kernel.launch, cta, number)
     cta.shared_window.length = kernel.launch.shared_bytes
-    kernel.launch.next_cta += 1
     core.cta_warps_left[c] = cta.n_warps
     core.ages += 1
     core.cta_age[c], core.cta_kernel[c] = core.ages, k
@@ -103,8 +102,8 @@ def take_resources(core, kernel, ctas):
 
 @compiled
 def settle(gpu, core, cta, c, warps):
-    """Point a CTA slot at its own memory."""
-    place = core.number * core.cta_slots + c
+    """Point a CTA slot at its own memory. The first slots of all cores stand side by side, for most kernels use only those."""
+    place = c * gpu.cores + core.number
     cta.registers = gpu.registers + place * gpu.register_stride
     cta.local = gpu.local + place * gpu.local_stride
     cta.shared_window.host = gpu.shared + place * gpu.shared_stride
@@ -179,7 +178,7 @@ def leave_if_drained(gpu, core, w):
     core.paused = np.uint64(core.paused & keep)
     core.frozen = np.uint64(core.frozen & keep)
     core.cta_warps_left[slot.cta] -= 1
-    gpu.room_changed[core.number] = 1
+    gpu.room_changed[core.number] = gpu.any_room_changed = 1
     if core.cta_warps_left[slot.cta] == 0:
         move_out(gpu, core, slot.cta, slot.kernel)
 

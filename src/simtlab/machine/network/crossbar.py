@@ -46,6 +46,7 @@ from simtlab.machine.record import new_records, record_t
 crossbar_t = record_t(
     [
         *SETTINGS_FIELDS,
+        ("asleep", "i4"),  # nothing can move in this cycle
         ("alarm", alarm_t(MAX_PORTS)),
         ("crossing", "u8", (-(-MAX_PORTS // WORD_BITS),)),  # outputs with a grant in progress, as words of bits
         ("offered", "i4", (MAX_PORTS,)),  # inputs with offers in this tick
@@ -122,15 +123,28 @@ def send(network, requests, number, source, cycle):
 
 @compiled
 def tick(network, cycle):
-    """One network cycle: buffers are brought up to date, outputs choose inputs, inputs accept, flits cross."""
+    """One network cycle."""
+    arrive(network, cycle)
+    cross(network, cycle)
+
+
+@compiled
+def arrive(network, cycle):
+    """Buffers are brought up to date with the flits that crossed before; packets whose last one is at its port are complete."""
     network.alarm.now = cycle
-    if cycle < network.alarm.first:
-        return
-    find_due(network.alarm, cycle)
-    settle_grants(network, cycle)
-    offer_outputs(network, cycle)
-    accept_offers(network, cycle)
-    sleep(network, cycle)
+    network.asleep = cycle < network.alarm.first
+    if not network.asleep:
+        find_due(network.alarm, cycle)
+        settle_grants(network, cycle)
+
+
+@compiled
+def cross(network, cycle):
+    """Outputs choose inputs, inputs accept, flits cross."""
+    if not network.asleep:
+        offer_outputs(network, cycle)
+        accept_offers(network, cycle)
+        sleep(network, cycle)
 
 
 @compiled

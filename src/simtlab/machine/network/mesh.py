@@ -186,8 +186,20 @@ def send(network, requests, number, source, cycle):
 
 @compiled
 def tick(network, cycle):
-    """One network cycle: outputs choose lanes, inputs accept, a flit crosses each output that was accepted."""
+    """One network cycle."""
+    arrive(network, cycle)
+    cross(network, cycle)
+
+
+@compiled
+def arrive(network, cycle):
+    """Packets whose last flit is at its port by now are complete."""
     network.alarm.now = cycle
+
+
+@compiled
+def cross(network, cycle):
+    """Outputs choose lanes, inputs accept, a flit crosses each output that was accepted."""
     if cycle < network.alarm.first:
         return
     find_due(network.alarm, cycle)

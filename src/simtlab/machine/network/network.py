@@ -1,10 +1,17 @@
-"""One direction of the network between cores and L2 slices: a crossbar, a mesh, or an ideal one."""
+"""One direction of the network between cores and L2 slices: a crossbar, a mesh, or an ideal one.
+
+In a cycle packets are sent, then `arrive` completes those whose last flit is there, which are received, then `cross` moves flits. A
+packet received keeps its place in the ejection buffer until that is done. So nobody but the network waits for `cross`, and a host
+thread may move the flits of a cycle while others tick cores and L2 (threads.py).
+"""
 
 from enum import IntEnum
 
 import numpy as np
 
-from simtlab.compiled import compiled
+from simtlab.compiled import compiled, count_trailing_zeros
+from simtlab.machine.bit_set import WORD_BITS, add, bit_set_t
+from simtlab.machine.limits import MAX_PORTS
 from simtlab.machine.network import crossbar, ideal, mesh
 from simtlab.machine.record import record_t
 
@@ -15,11 +22,20 @@ class NetworkKind(IntEnum):
     IDEAL = 2
 
 
-network_t = record_t([("kind", "i8"), ("crossbar", crossbar.crossbar_t), ("ideal", ideal.ideal_t), ("mesh", mesh.mesh_t)])
+network_t = record_t(
+    [
+        ("kind", "i8"),
+        ("received", bit_set_t(MAX_PORTS)),  # destinations whose packet was taken in this cycle
+        ("crossbar", crossbar.crossbar_t),
+        ("ideal", ideal.ideal_t),
+        ("mesh", mesh.mesh_t),
+    ]
+)
 CROSSBAR, MESH, IDEAL = (int(kind) for kind in NetworkKind)
-send_crossbar, tick_crossbar, receive_crossbar = crossbar.send, crossbar.tick, crossbar.receive
+send_crossbar, receive_crossbar = crossbar.send, crossbar.receive
+arrive_crossbar, cross_crossbar, arrive_mesh, cross_mesh = crossbar.arrive, crossbar.cross, mesh.arrive, mesh.cross
 take_crossbar, next_in_crossbar, receivers_crossbar = crossbar.take, crossbar.next_event, crossbar.receivers
-send_mesh, tick_mesh, receive_mesh, take_mesh, next_in_mesh = mesh.send, mesh.tick, mesh.receive, mesh.take, mesh.next_event
+send_mesh, receive_mesh, take_mesh, next_in_mesh = mesh.send, mesh.receive, mesh.take, mesh.next_event
 receivers_mesh, receivers_ideal = mesh.receivers, ideal.receivers
 send_ideal, tick_ideal, receive_ideal, take_ideal = ideal.send, ideal.tick, ideal.receive, ideal.take
 next_in_ideal = ideal.next_event
@@ -42,14 +58,35 @@ def send(network, requests, number, source, cycle):
 
 
 @compiled
-def tick(network, cycle):
-    """One network cycle."""
+def arrive(network, cycle):
+    """A cycle begins: packets whose last flit is there are complete."""
     if network.kind == CROSSBAR:
-        tick_crossbar(network.crossbar, cycle)
+        arrive_crossbar(network.crossbar, cycle)
     elif network.kind == MESH:
-        tick_mesh(network.mesh, cycle)
+        arrive_mesh(network.mesh, cycle)
     else:
         tick_ideal(network.ideal, cycle)
+
+
+@compiled
+def cross(network, cycle):
+    """Flits move, then the packets that were taken make room."""
+    if network.kind == CROSSBAR:
+        cross_crossbar(network.crossbar, cycle)
+    elif network.kind == MESH:
+        cross_mesh(network.mesh, cycle)
+    else:
+        return
+    for word in range(len(network.received.words)):
+        left = network.received.words[word]
+        network.received.words[word] = np.uint64(0)
+        while left != 0:
+            destination = word * WORD_BITS + count_trailing_zeros(left)
+            left = np.uint64(left & (left - np.uint64(1)))
+            if network.kind == CROSSBAR:
+                take_crossbar(network.crossbar, destination)
+            else:
+                take_mesh(network.mesh, destination)
 
 
 @compiled
@@ -74,13 +111,11 @@ def receive(network, destination):
 
 @compiled
 def take(network, requests, destination):
-    """Remove the packet that `receive` shows."""
-    if network.kind == CROSSBAR:
-        take_crossbar(network.crossbar, destination)
-    elif network.kind == MESH:
-        take_mesh(network.mesh, destination)
-    else:
+    """Remove the packet that `receive` shows, once in a cycle."""
+    if network.kind == IDEAL:
         take_ideal(network.ideal, requests, destination)
+    else:
+        add(network.received, destination)
 
 
 @compiled

@@ -16,29 +16,48 @@ from simtlab.machine.network import network as net
 from simtlab.machine.network.request_coalescer import hand_out, is_coalesced, join, note_sent
 from simtlab.machine.network.sector_packet import following, gather, seal
 from simtlab.machine.request import Kind
+from simtlab.machine.threads import SENDS, first_reply, has_news
 
-send, receivers, receive, take, move_packets = net.send, net.receivers, net.receive, net.take, net.tick
+send, arrive_at_ports, receivers, receive, take, cross = net.send, net.arrive, net.receivers, net.receive, net.take, net.cross
 READ = int(Kind.READ)
 FAR_FUTURE = np.int64(1 << 62)
 TO_MEMORY, TO_CORES = 0, 1
 
 
 @compiled
-def tick_to_memory(gpus, cores, slices, network, requests, cycle):
-    """Requests enter, move, and are taken out where there is room for them."""
-    for thread in range(len(gpus)):
-        inject_all(gpus, gpus[thread], cores, slices, network, requests, cycle)
-    move_packets(network, cycle)
-    deliver_to_slices(gpus, slices, network, requests)
+def tick_requests(crew, gpus, cores, slices, network, requests):
+    """Requests enter, and are taken out where there is room for them, in all cycles that the networks have in this one of the
+    cores; what is left of the last one is their flits' way (`move_flits`)."""
+    gpu = gpus[0]
+    for cycle in range(gpu.network.cycle - gpu.network_cycles + 1, gpu.network.cycle + 1):
+        for part in range(len(gpus)):
+            if has_news(crew, part, SENDS):
+                inject_all(gpus, gpus[part], cores, slices, network, requests, cycle)
+        arrive_at_ports(network, cycle)
+        deliver_to_slices(gpus, slices, network, requests)
+        if cycle < gpu.network.cycle:
+            cross(network, cycle)
 
 
 @compiled
-def tick_to_cores(gpus, cores, slices, network, requests, cycle):
+def tick_answers(crew, gpus, cores, slices, network, requests):
     """The same with answers. What may concern the other direction too is put off until both have had the cycle."""
-    for thread in range(len(gpus)):
-        reply_all(gpus[0], gpus[thread], slices, network, requests, cycle)
-    move_packets(network, cycle)
-    deliver_to_cores(gpus, cores, network, requests)
+    gpu = gpus[0]
+    for cycle in range(gpu.network.cycle - gpu.network_cycles + 1, gpu.network.cycle + 1):
+        for part in range(len(gpus)):
+            if first_reply(crew, part) <= gpu.l2.cycle:
+                reply_all(gpu, gpus[part], slices, network, requests, cycle)
+        arrive_at_ports(network, cycle)
+        deliver_to_cores(gpus, cores, network, requests)
+        if cycle < gpu.network.cycle:
+            cross(network, cycle)
+
+
+@compiled
+def move_flits(gpu, network):
+    """In the last of these cycles."""
+    if gpu.network_cycles > 0:
+        cross(network, gpu.network.cycle)
 
 
 @compiled
@@ -90,7 +109,7 @@ def deliver_to_slices(gpus, slices, network, requests):
         left = receivers(network, first)
         while left != 0:
             slice = slices[first + count_trailing_zeros(left)]
-            deliver_to_slice(gpus[slice.thread], slice, network, requests)
+            deliver_to_slice(gpus[0], gpus[slice.thread], slice, network, requests)
             left = np.uint64(left & (left - np.uint64(1)))
 
 
@@ -165,9 +184,9 @@ def reply(chief, gpu, slice, network, requests, cycle):
 
 
 @compiled
-def deliver_to_slice(gpu, slice, network, requests):
+def deliver_to_slice(chief, gpu, slice, network, requests):
     if is_crowded(gpu, slice):
-        gpu.crowded = 1
+        chief.crowded = 1
         return
     number = receive(network, slice.number)
     take(network, requests, slice.number)
