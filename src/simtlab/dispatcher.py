@@ -19,6 +19,7 @@ from numba.core.typing import make_concrete_template
 from numba.np import arrayobj, linalg
 
 from simtlab.compiling import CompilationLine
+from simtlab.loading import loaded_alone
 
 _settings: Any = numba.config
 _line = CompilationLine()
@@ -81,7 +82,8 @@ def as_a_whole() -> Iterator[None]:
 
     library_class._optimize_final_module = optimise
     try:
-        yield
+        with loaded_alone():
+            yield
     finally:
         library_class._optimize_final_module = kept
 
