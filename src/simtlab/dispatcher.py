@@ -1,5 +1,6 @@
 """How Numba compiles simtlab's functions: those that Python calls each with all they call as one program, and quickly."""
 
+import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -64,6 +65,19 @@ def _plain_indices() -> Iterator[None]:
 
 
 @contextmanager
+def _collector_paused() -> Iterator[None]:
+    """The compiler makes millions of objects and keeps most of them: Python's collector, which would go through them again and
+    again, takes a tenth of its time. That memory goes to 1.1 GB instead of 0.7 while the machine is compiled matters less."""
+    was_running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_running:
+            gc.enable()
+
+
+@contextmanager
 def as_a_whole() -> Iterator[None]:
     """Optimise what Python or C calls together with all it calls as one program: as nobody else calls the parts, those called
     once can be dissolved, and arguments and results that say nothing go.
@@ -82,7 +96,7 @@ def as_a_whole() -> Iterator[None]:
 
     library_class._optimize_final_module = optimise
     try:
-        with loaded_alone():
+        with _collector_paused(), loaded_alone():
             yield
     finally:
         library_class._optimize_final_module = kept
