@@ -1,10 +1,16 @@
 """The command line."""
 
+import atexit
+import gc
 import sys
+
+MANY_OBJECTS = 100_000  # that were made since Python's collector last looked for cycles; loading the machine makes 400,000
 
 
 def main() -> None:
     """The entry point of `simtlab`."""
+    gc.set_threshold(MANY_OBJECTS, 20, 100)
+    atexit.register(gc.freeze)  # nothing that is left then need be looked through: it goes with the process
     try:
         from simtlab.cli import correlate, look  # noqa: F401  (its commands join the others)
         from simtlab.cli.app import app

@@ -26,6 +26,7 @@ SIGN_SECONDS = 1.0  # between signs of life
 
 def main() -> None:
     """Serve until stdin ends."""
+    gc.disable()
     digest = simulator_digest()  # of the files that are imported from here on
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what kernels print must not be taken for a message
@@ -34,7 +35,8 @@ def main() -> None:
     from simtlab.lab.ready import load_machine_once
 
     load_machine_once()
-    gc.freeze()  # what was loaded stays; looking through it after every run would take long
+    gc.freeze()  # what was loaded stays; looking through it meanwhile and after every run would take long
+    gc.enable()
     send(out, ("ready", digest))
     while True:
         experiment, key = inbox.get()
