@@ -9,17 +9,19 @@ PYTHON ?= python3
 N ?= 100000
 VENV := $(if $(filter python3,$(PYTHON)),.venv,.venv/$(subst /,_,$(PYTHON)))
 BIN := $(VENV)/bin
+# Most files that are installed are never imported; what is imported is translated to bytecode then.
+INSTALL := $(BIN)/python -m pip install --quiet --no-compile --editable
 
 # Tests start hundreds of Python processes: one that finds no bytecode takes half a second longer.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-quick test-full lint compiled bench fuzz clean
+.PHONY: run test test-quick test-full lint machine functional bench fuzz clean
 
 run: $(VENV)/ready
 	$(BIN)/python examples/transpose.py
 
 test: $(VENV)/ready
-	$(MAKE) --no-print-directory -j 2 lint compiled
+	$(MAKE) --no-print-directory -j 2 machine lint functional
 	$(BIN)/python -m pytest -q -n 2 -m "not slow"
 
 test-quick: $(VENV)/ready
@@ -34,8 +36,8 @@ lint: $(VENV)/ready
 	$(BIN)/mypy
 
 # What nearly all tests need: two processes that both find nothing would wait for each other.
-compiled: $(VENV)/ready
-	$(BIN)/python -m tests.compiled
+machine functional: $(VENV)/ready
+	$(BIN)/python -m tests.compiled $@
 
 bench: $(VENV)/ready
 	$(BIN)/python benchmarks/functional.py
@@ -49,8 +51,8 @@ fuzz: $(VENV)/ready
 $(VENV)/ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable . --group dev
-	$(BIN)/python -m pip install --quiet --editable ".[nvcc]" || echo "no wheels of nvcc here: tests of applications need another"
+	$(INSTALL) ".[nvcc]" --group dev || \
+		{ echo "no wheels of nvcc here: tests of applications need another"; $(INSTALL) . --group dev; }
 	touch $@
 
 clean:
