@@ -4,6 +4,7 @@ from enum import IntEnum
 
 import numpy as np
 
+from simtlab.address_space import untouched_bytes
 from simtlab.compiled import reader_of
 from simtlab.errors import SimtlabError
 from simtlab.frontend import ast
@@ -69,7 +70,7 @@ def encode(functions: dict[str, FunctionCode], native: dict[Shape, int]) -> tupl
     count = sum(len(code.instructions) for code in functions.values())
     if count > MAX_INSTRUCTIONS:
         raise SimtlabError(f"a kernel of {count} instructions is too long; at most {MAX_INSTRUCTIONS} are possible")
-    table = np.zeros(1, code_t).view(np.recarray)  # takes as much memory as is written to
+    table = untouched_bytes(code_t.itemsize, sparse=True).view(code_t).view(np.recarray)
     code = table["row"][0]
     targets: list[int] = []
     for function in functions.values():
