@@ -55,6 +55,7 @@ class _Library:
         self.addresses: dict[Shape, int] = {}
         self.engines: list[llvm.ExecutionEngine] = []
         self.indexes: dict[str, list[Shape]] = {}  # by name, which says what is in one: read once
+        self.homes: dict[Shape, str] = {}  # the first index that has a shape
         self.lock = threading.Lock()
 
     def _target_machine(self) -> llvm.TargetMachine:
@@ -72,18 +73,13 @@ class _Library:
             return {shape: self.addresses[shape] for shape in wanted}
 
     def _stored(self, missing: set[Shape]) -> list[Path]:
-        """Object files that hold missing shapes, fewest first by what they add."""
-        names = sorted(os.listdir(self.directory)) if self.directory.is_dir() else []
-        for name in names:
+        """The indexes of object files that hold missing shapes."""
+        for name in sorted(os.listdir(self.directory)) if self.directory.is_dir() else []:
             if name.endswith(".json") and name not in self.indexes:
                 self.indexes[name] = _shapes_in(self.directory / name)
-        chosen = []
-        for name in names:
-            held = self.indexes.get(name, ())
-            if not missing.isdisjoint(held):
-                chosen.append(self.directory / name)
-                missing = missing.difference(held)
-        return chosen
+                for shape in self.indexes[name]:
+                    self.homes.setdefault(shape, name)
+        return [self.directory / name for name in sorted({self.homes[shape] for shape in missing if shape in self.homes})]
 
     def _load(self, indexes: list[Path]) -> None:
         for index in indexes:
