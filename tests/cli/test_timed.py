@@ -357,7 +357,7 @@ def stopped(arguments: list, after_seconds: float) -> tuple[subprocess.Popen, st
 def test_ctrl_c_stops_a_machine_and_gives_the_counters_so_far(write):
     path = write("spin.cu", ENDLESS)
     subprocess_run(*TIMED)  # the machine is compiled by now
-    process, stdout, stderr, seconds = stopped(["run", path, *SPIN, "--json"], 8)  # of which three pass before the kernel begins
+    process, stdout, stderr, seconds = stopped(["run", path, *SPIN, "--json"], 5)  # of which two pass before the kernel begins
     assert (process.returncode, stderr) == (130, "")
     found = json.loads(stdout)
     assert found["interrupted"]
