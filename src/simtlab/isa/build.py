@@ -74,12 +74,14 @@ class _Library:
 
     def _stored(self, missing: set[Shape]) -> list[Path]:
         """The indexes of object files that hold missing shapes."""
-        for name in sorted(os.listdir(self.directory)) if self.directory.is_dir() else []:
+        names = sorted(os.listdir(self.directory)) if self.directory.is_dir() else []
+        for name in names:
             if name.endswith(".json") and name not in self.indexes:
                 self.indexes[name] = _shapes_in(self.directory / name)
                 for shape in self.indexes[name]:
                     self.homes.setdefault(shape, name)
-        return [self.directory / name for name in sorted({self.homes[shape] for shape in missing if shape in self.homes})]
+        homes = {self.homes[shape] for shape in missing if shape in self.homes}
+        return [self.directory / name for name in sorted(homes.intersection(names))]  # one may have been deleted since
 
     def _load(self, indexes: list[Path]) -> None:
         for index in indexes:
