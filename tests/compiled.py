@@ -3,6 +3,7 @@
 import sys
 
 import simtlab as sl
+from tests.execute.test_ptx_barriers import leave_one_by_one, steps
 
 COUNT = 'extern "C" __global__ void count(int *out) { atomicAdd(out + threadIdx.x % 2, 1); }'
 ADD = 'extern "C" __global__ void add(int *out) { out[threadIdx.x % 32] += 1; }'
@@ -20,6 +21,7 @@ def compile_functional() -> None:
     out = device.zeros(32, "i4")
     device.compile(ADD)["add"](1, 64, [out])  # its two warps race, so that they are run in step
     assert out.numpy().tolist() == [1] * 32
+    assert steps(device, leave_one_by_one(2), 2, [])  # one instruction at a time
 
 
 def count(**options) -> None:

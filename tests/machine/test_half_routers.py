@@ -183,6 +183,7 @@ def many_to_few(halved, replies):
     return sum(flits for _, _, _, flits in bench.sent) / CYCLES
 
 
+@pytest.mark.slow  # tests/timing/test_parts.py has whole machines stream through both
 @pytest.mark.parametrize("replies", [False, True])
 def test_half_routers_carry_many_to_few_traffic_as_well_as_full_ones(replies):
     full, halved = (many_to_few(flag, replies) for flag in (False, True))
