@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simtlab.machine.build import build
+from simtlab.machine.build import PAGE, build, repeat_first
 from simtlab.machine.config import load
 from simtlab.machine.core.state import core_t
 from simtlab.machine.record import CACHE_LINE, new_records
@@ -32,3 +32,16 @@ def test_cores_and_slices_differ_in_their_number_and_place_alone(preset):
         for name in set(all_alike.dtype.names) - own - {"l1d", "cache", "ctas"}:
             first, last = all_alike[name][0].tobytes(), all_alike[name][-1].tobytes()
             assert first == last, name
+
+
+@pytest.mark.parametrize("before", [None, "last"])
+def test_new_records_become_like_the_first_and_what_is_zero_is_not_touched(before):
+    dtype = np.dtype([("head", "u1", (100,)), ("zero", "u1", (5 * PAGE,)), ("tail", "u1", (30,)), ("last", "u1", (20,))])
+    records = np.zeros(3, dtype)
+    records["head"][0, 7], records["tail"][0], records["last"][0] = 1, 2, 3
+    records["zero"][1:, 2 * PAGE] = 9  # which no new record has: here it shows what was touched
+    repeat_first(records, before)
+    assert (records["head"] == records["head"][0]).all()
+    assert (records["tail"] == 2).all()
+    assert (records["last"][1:] == (0 if before else 3)).all()
+    assert (records["zero"][1:, 2 * PAGE] == 9).all()

@@ -34,6 +34,7 @@ WAR_MODES = {
     "bloomboard": WarProtection.BLOOMBOARD,
 }
 TO_MEMORY, TO_CORES = 0, 1
+PAGE = 4096  # bytes, of the host
 SP_POOL, SFU_POOL, MEMORY_POOL, GENERIC_POOL = range(4)
 
 
@@ -72,7 +73,7 @@ def build(config: MachineConfig, threads: int = 1) -> Records:
 def _new_cores(config: MachineConfig) -> Any:
     cores = new_records(config.core.cores, core_t)
     _configure_core(cores[0], config)
-    _repeat_first(cores, before="ctas")
+    repeat_first(cores, before="ctas")
     plain, numbers = np.asarray(cores), np.arange(len(cores))
     plain["number"], plain["cluster"] = numbers, numbers // config.core.cores_per_cluster
     plain["address"] = cores.ctypes.data + numbers * core_t.itemsize
@@ -82,7 +83,7 @@ def _new_cores(config: MachineConfig) -> Any:
 def _new_slices(config: MachineConfig) -> Any:
     slices = new_records(config.l2.slices, slice_t)
     _configure_slice(slices[0], config)
-    _repeat_first(slices)
+    repeat_first(slices)
     plain, numbers = np.asarray(slices), np.arange(len(slices))
     plain["number"], plain["channel"] = numbers, numbers // config.l2.slices_per_channel
     return slices
@@ -91,7 +92,7 @@ def _new_slices(config: MachineConfig) -> Any:
 def _new_channels(config: MachineConfig) -> Any:
     channels = dram.new_channels(config.dram.channels)
     dram.configure(channels[0], _dram_settings(config))
-    _repeat_first(channels)
+    repeat_first(channels)
     plain, numbers = np.asarray(channels), np.arange(len(channels))
     plain["slices"] = config.l2.slices // config.dram.channels
     plain["first_slice"] = numbers * plain["slices"]
@@ -99,12 +100,16 @@ def _new_channels(config: MachineConfig) -> Any:
     return channels
 
 
-def _repeat_first(records: Any, before: str | None = None) -> None:
-    """Make all of a kind like the first, or what lies in front of one field: to configure 132 cores one by one takes long."""
+def repeat_first(records: Any, before: str | None = None) -> None:
+    """Make all of a kind, which are new, like the first, or what lies in front of one field: to configure 132 cores one by one
+    takes long. Most of a record is zero, as the others are already: pages of the host that nobody has touched stay so."""
     dtype = records.dtype
     end = field_offset(dtype, before) if before else dtype.itemsize
-    rows = np.asarray(records).view(np.uint8).reshape(len(records), dtype.itemsize)
-    rows[1:, :end] = rows[0, :end]
+    rows = np.asarray(records).view(np.uint8).reshape(len(records), dtype.itemsize)[:, :end]
+    used = np.logical_or.reduceat(rows[0] != 0, np.arange(0, end, PAGE))
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], used, [False])))) * PAGE
+    for first, behind in edges.reshape(-1, 2):
+        rows[1:, first:behind] = rows[0, first:behind]
 
 
 def _note_addresses(records: Records) -> None:
