@@ -132,7 +132,7 @@ def _storer(numba_type: Any, width: int) -> Any:
 def _fetch_add(typing, address, amount):
     def generate(context, builder, signature, args):
         place = builder.inttoptr(args[0], ir.IntType(64).as_pointer())
-        return builder.atomic_rmw("add", place, args[1], "monotonic")
+        return builder.atomic_rmw("add", place, args[1], "acq_rel")
 
     return types.int64(types.int64, types.int64), generate
 
@@ -283,7 +283,7 @@ if UNCOMPILED:
         """Let the host's processor know that this thread waits."""
 
     def fetch_add(address, amount):
-        """Add to a 64-bit number that several host threads share; gives the old value."""
+        """Add to a 64-bit number that several host threads share, and see what others wrote who did so; gives the old value."""
         place = ctypes.c_int64.from_address(int(address))
         place.value += int(amount)
         return np.int64(place.value - int(amount))

@@ -126,6 +126,21 @@ def test_the_order_of_atomics_and_of_stores_that_race_is_one(preset, least):
         assert differing(one[1], other[1]) == []
 
 
+@pytest.mark.parametrize("least", [0, 1 << 40])
+def test_stores_are_combined_with_those_that_the_l2_has_not_written(least):
+    """Whether it has, cores ask of slices that another thread ticks in the same step."""
+    changes = {"core.detail": 3, "core.cores": 3, "l1d.store_line_cycles": 1, "units.shift.unit": "sp",
+               "l1d.store_combining_cycles": 1024, "l1i.line_cycles": 0, "dram.t_wr": 1}  # fmt: skip
+    found = []
+    for threads in (1, 2, 3):
+        gpu = sl.Gpu("rtx2080ti", set=changes, memory_bytes=1 << 24, threads=threads, prefetcher="caps")
+        gpu.machine._crew["least"] = least
+        run, _ = mixed.launch(gpu, 6)
+        found.append((run.cycles, run.counters["stores_combined"], run.counters["l2_writes"]))
+    assert found[0][1] > 0
+    assert found == [found[0]] * 3
+
+
 def test_streams_count_the_same():
     def work(threads: int) -> tuple:
         gpu = started(threads)

@@ -45,6 +45,7 @@ from simtlab.machine.threads import (
     report,
     set_until,
     take_orders,
+    wait_for_all,
     wait_for_call,
     wait_for_others,
 )
@@ -81,8 +82,7 @@ def run(crews, gpus, cores, slices, channels, networks, pools, ledgers, parts, l
             return gpus[0].outcome
         together = max(crew.together[0], 1) if thread == 0 else called % CALLED
         tick_networks(crew, gpus, cores, slices, networks, requests, thread, together)
-        for part in range(len(gpus) * thread // together, len(gpus) * (thread + 1) // together):
-            tick_part(crew, gpus, gpus[part], cores, slices, channels, requests)
+        tick_parts(crew, gpus, cores, slices, channels, requests, thread, together)
         if thread != 0:
             report(crew, thread, called)
 
@@ -275,22 +275,26 @@ def tick_networks(crew, gpus, cores, slices, networks, requests, thread, togethe
 
 
 @compiled
-def tick_part(crew, gpus, gpu, cores, slices, channels, requests):
-    """A thread's part of the chip. L2 and DRAM may still have to have the cycle before the cores' one."""
+def tick_parts(crew, gpus, cores, slices, channels, requests, thread, together):
+    """A thread's parts of the chip. L2 and DRAM may still have to have the cycle before the cores' one; where cores look at what
+    the L2 has written (memory/store_combining.py), all of it comes first."""
     todo = crew.call[TODO]
-    if todo & PORTS:
-        return
-    take_orders(crew, gpu)
-    gpu.units = 0
+    parts = range(len(gpus) * thread // together, len(gpus) * (thread + 1) // together)
     if todo & MEMORY:
-        gpu.cycle -= todo & CORES != 0
-        tick_memory(gpu, slices, channels, requests)
-        gpu.cycle += todo & CORES != 0
+        for part in parts:
+            take_orders(crew, gpus[part], todo & CORES != 0)
+            tick_memory(gpus[part], slices, channels, requests)
+        if todo & CORES and gpus[0].combining_cycles > 0 and together > 1:
+            wait_for_all(crew, together)
     if todo & CORES:
-        if crew.call[PLACED] != 0:
-            let_in(gpu, gpus[0], cores)
-        gpu.busy = tick_cores(gpu, cores, requests)
-    bring_news(crew, gpu, len(gpus))
+        for part in parts:
+            take_orders(crew, gpus[part], 0)
+            if crew.call[PLACED] != 0:
+                let_in(gpus[part], gpus[0], cores)
+            gpus[part].busy = tick_cores(gpus[part], cores, requests)
+    if todo & (MEMORY | CORES):
+        for part in parts:
+            bring_news(crew, gpus[part], len(gpus))
 
 
 @compiled

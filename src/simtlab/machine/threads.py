@@ -17,7 +17,7 @@ import ctypes
 
 import numpy as np
 
-from simtlab.compiled import UNCOMPILED, call_hook, compiled, count_ones, load_acquire, pause, store_release
+from simtlab.compiled import UNCOMPILED, call_hook, compiled, count_ones, fetch_add, load_acquire, pause, store_release
 from simtlab.errors import SimtlabError
 from simtlab.execute.state import Outcome, field_offset
 from simtlab.machine.bit_set import is_empty
@@ -42,13 +42,14 @@ crew_t = record_t(
         ("least", "i8"),  # units that are due, from which on the others are called
         ("at_work", size_t),  # how many of them
         ("call", "i8", (LINE,)),  # the number of the last call, and beside it:
+        ("come", "i8", (LINE,)),  # threads that have come so far in this call (`wait_for_all`)
         ("done", "i8", (LINE * MAX_THREADS,)),  # … of the last one that each thread has followed, and beside it, of its part:
     ]
 )
 TODO, CYCLE, PLACES_CTAS, PLACED = 1, 2, 3, 4  # bits of clock.py: what is to be ticked; and of the first thread's record
 NEWS, UNITS, PACKETS, FIRST_REPLY = 1, 2, 3, 4  # bits; units that had something to do; ports with a packet to send; see below
 BUSY, FULL, STOPPED, DISPATCHING, DEFERRED, SENDS, ROOM = 1, 2, 4, 8, 16, 32, 64
-CALL, DONE = field_offset(crew_t, "call"), field_offset(crew_t, "done")
+CALL, DONE, COME = (field_offset(crew_t, name) for name in ("call", "done", "come"))
 LEAST_DUE = 12
 WEIGHT = 24  # of all cores to a network: how much they take of a host's time when both are busy
 CALLED = 128  # more than there are threads
@@ -111,6 +112,7 @@ def copy_but(row: np.void, other: np.void, kept: tuple[str, ...]) -> None:
 def call_others(crew):
     """Have so many threads, this one included, tick their parts. A call is its number and theirs, so that nobody can take the one
     of another call."""
+    crew.come[0] = 0
     store_release(crew.address + CALL, (crew.call[0] // CALLED + 1) * CALLED + crew.together[0])
 
 
@@ -122,6 +124,15 @@ def wait_for_others(crew):
         turns = 0
         while load_acquire(crew.address + DONE + 8 * LINE * thread) != call:
             turns = wait_a_little(crew, turns)
+
+
+@compiled
+def wait_for_all(crew, together):
+    """Until all that were called have come to this place."""
+    fetch_add(crew.address + COME, np.int64(1))
+    turns = 0
+    while load_acquire(crew.address + COME) < together:
+        turns = wait_a_little(crew, turns)
 
 
 @compiled
@@ -177,9 +188,9 @@ def give_orders(crew, gpu, todo):
 
 
 @compiled
-def take_orders(crew, gpu):
-    """The same, for a part that is about to be ticked."""
-    gpu.cycle, gpu.places_ctas = crew.call[CYCLE], crew.call[PLACES_CTAS]
+def take_orders(crew, gpu, before):
+    """The same, for a part that is about to be ticked, or so many cycles before."""
+    gpu.cycle, gpu.places_ctas = crew.call[CYCLE] - before, crew.call[PLACES_CTAS]
 
 
 @compiled
@@ -190,6 +201,7 @@ def bring_news(crew, gpu, parts):
     news |= DISPATCHING * (gpu.dispatching != 0) | DEFERRED * (gpu.deferred_count != 0) | SENDS * (not is_empty(gpu.senders))
     news |= ROOM * (gpu.any_room_changed != 0)
     crew.done[place + NEWS], crew.done[place + UNITS] = news, gpu.units
+    gpu.units = 0
     if parts > 1:
         packets, soonest = np.int64(0), FAR_FUTURE
         for word in range(len(gpu.senders.words)):
