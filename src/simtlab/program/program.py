@@ -11,7 +11,7 @@ from simtlab.frontend import ast
 from simtlab.frontend.cubin import RegisterCounts
 from simtlab.frontend.mangled import readable_name
 from simtlab.isa.build import provide
-from simtlab.program.communication import has_plain_stores, may_communicate
+from simtlab.program.communication import depends_on_order, has_plain_stores, may_communicate
 from simtlab.program.encode import MAX_INSTRUCTIONS, encode
 from simtlab.program.frame import place_in_order, shared_layout
 from simtlab.program.function import Depth, FunctionCode, depth_of, lower_function
@@ -65,6 +65,11 @@ class Program:
     def ctas_communicate(self) -> bool:
         """Whether its CTAs may see each other's work."""
         return may_communicate(self.lowered)
+
+    @cached_property
+    def depends_on_order(self) -> bool:
+        """Whether what its CTAs tell each other may depend on which comes first."""
+        return self.ctas_communicate and depends_on_order(self.lowered)
 
     @cached_property
     def stores_plainly(self) -> bool:

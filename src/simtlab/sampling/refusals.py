@@ -31,8 +31,8 @@ def why_launches_in_full(machine: Machine, launches: Sequence[Launch]) -> str:
 
 def why_program_in_full(program: Program) -> str:
     """Empty if what a CTA computes depends neither on time, nor on its place, nor on other CTAs under way."""
-    if program.ctas_communicate:
-        return "its CTAs communicate: by atomics, volatile or ordered accesses"
+    if program.depends_on_order:
+        return "its CTAs communicate: by atomics whose results are used or are floats, volatile or ordered accesses"
     if calls_host(program):
         return "it calls what the host provides"
     if any(one.action == Action.TIME for one in program.lowered):
