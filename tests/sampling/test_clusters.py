@@ -70,3 +70,15 @@ def test_launches_whose_ctas_do_something_else_are_a_cluster_of_their_own():
 def test_a_machine_that_does_not_sample_times_every_launch(same):
     (full, *_), _ = same
     assert all(run.timing.sampled is None for run in full)
+
+
+def test_estimates_of_launches_that_executed_the_same_are_made_once(same):
+    _, (runs, *_) = same
+    assert runs[9].timing.counts_by_instruction is runs[10].timing.counts_by_instruction
+
+
+def test_estimates_are_made_anew_when_another_launch_was_timed(same):
+    _, (runs, *_) = same
+    assert [k + 1 for k, run in enumerate(runs) if run.timing.sampled.share == 1] == [1, 2, 8, 32]
+    assert runs[30].timing.sampled.windows == 3
+    assert runs[33].timing.sampled.windows == 4

@@ -10,7 +10,7 @@ from simtlab.sampling.accounts import shared_out
 from simtlab.sampling.profile import are_alike
 from simtlab.sampling.settings import Sampling, read_sampling
 from simtlab.sampling.statistics import half_width
-from simtlab.sampling.windows import Gap, Window, stable_windows, uncertainty
+from simtlab.sampling.windows import Gap, Window, briefly, joined, stable_windows
 
 
 def test_settings_as_people_give_them():
@@ -71,13 +71,38 @@ def test_six_windows_at_another_rate_are_a_new_state():
     assert stable_windows([*restless, *calm], 3, 0.05) == calm
 
 
-def test_a_gap_is_estimated_from_the_windows_on_both_sides_of_it():
+def of_so_many(instructions):
     executed = no_counts(2)
-    executed["executed"] = 3000, 1000
-    gap = Gap(10, executed, [window(2)], [window(4)])
+    executed["executed"] = instructions - 1000, 1000
+    return executed
+
+
+def test_a_gap_is_estimated_from_the_windows_on_both_sides_of_it():
+    gap = Gap(of_so_many(4000), [window(2)], [window(4)])
     assert gap.estimate()[0] == pytest.approx(4000 * (1 / 2 + 1 / 4) / 2)
-    assert uncertainty([window(2), window(2)], [gap])[0] == 0
-    assert uncertainty([window(2), window(2.1), window(1.9)], [gap])[0] > 0
+    assert Gap(of_so_many(4000), [window(2), window(2)]).uncertainty()[0] == 0
+    assert Gap(of_so_many(4000), [window(2), window(2.1)], [window(1.9)]).uncertainty()[0] > 0
+
+
+def test_what_follows_a_gap_that_ends_where_something_changes_says_nothing_of_it():
+    gap = Gap(of_so_many(4000), [window(2), window(2)], [window(4)], changes=True)
+    assert gap.estimate()[0] == pytest.approx(4000 / 2)
+    assert gap.uncertainty()[0] == 0
+
+
+def test_what_the_machine_counted_on_its_way_into_a_gap_and_out_of_it_is_put_right():
+    held = Window(np.array([300.0, 0.0]), 0, 0.0)
+    filling = Window(np.array([1000.0, 1.0]), 1200, 0.0)
+    gap = Gap(of_so_many(4000), [window(2)], [window(2)], held=held, filling=filling)
+    assert gap.estimate()[0] == pytest.approx(4000 / 2 - 300 + (1200 / 2 - 1000))
+
+
+def test_windows_one_after_another_are_one():
+    one = joined([window(2, 0.1), window(4, 0.3)])
+    assert (one.cycles, one.instructions, one.dram_share) == (2000, 6000, pytest.approx(0.2))
+    assert one.counted[1] == 14
+    brief = briefly([window(2, 0.1), window(4, 0.3)])
+    assert (brief.ipc, brief.dram_share, len(brief.counted)) == (3, pytest.approx(0.2), 1)
 
 
 def test_a_whole_number_is_shared_out_in_whole_parts():

@@ -55,6 +55,25 @@ def run_cta(launch, code, worker, cta):
 
 
 @compiled
+def run_cta_on(launch, code, worker, cta, instructions):
+    """Go on with a CTA by about so many instructions of its warps together, or to its end."""
+    end = worker.executed + instructions
+    while worker.executed < end and cta.n_done < cta.n_warps:
+        before = worker.executed
+        quantum = min(max((end - before) // (cta.n_warps - cta.n_done), 1), SHORT_QUANTUM)
+        for w in range(cta.n_warps):
+            warp = cta.warps[w]
+            if warp.status == RUNNING:
+                outcome = run_warp(launch, code, worker, cta, warp, quantum)
+                if outcome == OUT_FAULT or outcome == OUT_SERVICE:
+                    return outcome
+                settle(code, cta, outcome)
+        if worker.executed == before:
+            return OUT_STUCK
+    return OUT_SPENT
+
+
+@compiled
 def run_cta_in_step(launch, code, worker, cta, watch):
     """As run_cta does, but its warps go on together, an instruction each at a time, as they nearly do on a GPU."""
     while cta.n_done < cta.n_warps:

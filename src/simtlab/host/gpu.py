@@ -70,7 +70,7 @@ class Gpu:
     `isa` is what it executes: "ptx", or the machine code of an architecture, such as "sm_90"; if left out, what the machine's
     key `core.isa` says, or PTX. `reconvergence` is how lanes of PTX that part at a branch meet again: by the SIMT "stack" or at
     convergence "barriers"; if left out, what `core.reconvergence` says, or the stack. Machine code brings barriers of its own.
-    With `sample` launches of many CTAs, and many launches of a kernel, are simulated in detail only in part, and the rest is
+    With `sample` long launches, and many launches of a kernel, are simulated in detail only in part, and the rest is
     extrapolated (docs/sampling.md); results stay exact. `sample=True`, or the error that is allowed, as in `sample=0.03`.
     `profile` are earlier timed runs of the same kernels, for mechanisms that want to know what their loads found in the L1.
     With `memory_in_file` device memory is a file, `gpu.memory.file`, that other processes can map.

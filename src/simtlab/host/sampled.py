@@ -31,17 +31,17 @@ def run_sampled(
         machine.clusters.begin(kernel, size, runs[0], launch.program, machine.is_stale)
         machine.is_stale = False
         return runs
-    before = [(one.start, gpu.memory.bytes(one.start, one.size).copy()) for one in gpu.memory if one.writable]
+    before = machine.keep({one.start: gpu.memory.bytes(one.start, one.size) for one in gpu.memory if one.writable})
     executed = run_ctas(launch, 0, ctas, gpu.threads)
     cluster = machine.clusters.add(kernel, size, executed)
     if not cluster.is_due():
         machine.is_stale = True
         return [replace(machine.clusters.estimate(kernel, cluster, executed, machine.config), start=machine.cycle)]
-    for start, contents in before:
+    for start, contents in before.items():
         gpu.memory.bytes(start, len(contents))[:] = contents
     if int(launch.record[0]["strays"]):
         waiting[0].buffers[-1][:] = 0  # they are counted once more
     runs = machine.run(launches, progress)
-    cluster.note(runs[0], machine.is_stale)
+    machine.clusters.note(kernel, cluster, runs[0], machine.is_stale)
     machine.is_stale = False
     return runs

@@ -30,6 +30,7 @@ FEW = 3  # timed launches from which on their spread has a confidence interval t
 LAST = 4  # timed launches whose mean rate counts
 NEIGHBOURS = 6  # timed launches of a kernel that say how its cycles grow with its instructions
 SIZES = 2.5  # times as much as profiles, the sizes of launches in a cluster may differ
+KEPT = 8  # estimates of a cluster's launches
 SPREAD = 0.02  # of their instructions, least, to say anything
 
 
@@ -59,10 +60,7 @@ class Cluster:
     launches: int = 0
     timed: list[TimedRun] = field(default_factory=list)
     stale: list[bool] = field(default_factory=list)  # of each of them, whether the one before it was not timed
-
-    def note(self, run: TimedRun, is_stale: bool) -> None:
-        self.timed.append(run)
-        self.stale.append(is_stale)
+    estimated: dict[bytes, TimedRun] = field(default_factory=dict)  # launches that were not, by what they executed
 
     @property
     def good(self) -> list[TimedRun]:
@@ -165,9 +163,25 @@ class Clusters:
         near = differs_by(cluster.instructions, int(profile["executed"].sum())) <= tolerance
         return near and cluster.size.is_like(size, tolerance) and are_alike(cluster.profile, profile, self.similar)
 
+    def note(self, kernel: Hashable, cluster: Cluster, run: TimedRun, is_stale: bool) -> None:
+        """A launch of a cluster was timed: the others are estimated anew."""
+        cluster.timed.append(run)
+        cluster.stale.append(is_stale)
+        for one in self._kernels[kernel].clusters:
+            one.estimated.clear()
+
     def estimate(self, kernel: Hashable, cluster: Cluster, executed: np.ndarray, config: MachineConfig) -> TimedRun:
-        """A launch of a cluster that was not timed, as it would have been: as the last one that was, with as many cycles as the
-        timed ones took on average, more or fewer as it has more or fewer instructions."""
+        """A launch of a cluster that was not timed, as it would have been. The last estimates are kept: often they are the same."""
+        key = executed.tobytes()
+        if key not in cluster.estimated:
+            while len(cluster.estimated) >= KEPT:
+                cluster.estimated.pop(next(iter(cluster.estimated)))
+            cluster.estimated[key] = self._estimate(kernel, cluster, executed, config)
+        return cluster.estimated[key]
+
+    def _estimate(self, kernel: Hashable, cluster: Cluster, executed: np.ndarray, config: MachineConfig) -> TimedRun:
+        """As the last one that was timed, with as many cycles as the timed ones took on average, more or fewer as it has more or
+        fewer instructions."""
         model, own = cluster.good[-1], self._kernels[kernel]
         instructions = int(executed["executed"].sum())
         more = instructions / model.instructions

@@ -17,6 +17,14 @@ def added(parts: Sequence[np.ndarray]) -> np.ndarray:
     return total
 
 
+def taken_from(later: np.ndarray, earlier: np.ndarray) -> np.ndarray:
+    """What was executed in between; lines of memory, which machines do not count so, stay unknown."""
+    found = later.copy()
+    for name in ("executed", "lanes"):
+        found[name] -= earlier[name]
+    return found
+
+
 def are_alike(one: np.ndarray, other: np.ndarray, tolerance: float) -> bool:
     """Whether the shares of their instructions, the lanes that take part in one, and the lines of memory that one touches differ
     by no more than a tolerance. How many instructions there are makes no difference."""

@@ -1,9 +1,4 @@
-"""Windows of a launch's time that each hold at least one wave of CTAs, and the test whether its rate is stable.
-
-A wave is as many CTAs as the whole machine holds. A window ends at the first look at which a wave of CTAs has ended since it began,
-and it is at least `LEAST_CYCLES` long. The first window after the launch's start, and the first after every gap, is warm-up and
-counts for nothing.
-"""
+"""Windows of a launch's time, the test whether its rate is stable, and what a gap between them would have counted."""
 
 from __future__ import annotations
 
@@ -15,10 +10,8 @@ import numpy as np
 from simtlab.sampling.statistics import half_width, half_widths
 
 LEAST_CYCLES = 2000  # of a window
-LOOKS = 16  # in a window, about
 VARIATION = 1.5  # times the error, that a rate may vary from window to window
 STEP = 4  # times the error, by which another rate is clearly another
-FIRST_LOOK = 256  # cycles between looks while nobody knows how long a wave takes, and at least
 
 
 @dataclass(frozen=True)
@@ -41,26 +34,58 @@ class Window:
 
 @dataclass
 class Gap:
-    """A stretch of CTAs that was run functionally, between the windows before it and those after it."""
+    """What was run functionally in one go, between the windows before it and those after it."""
 
-    ctas: int
     executed: np.ndarray  # by instruction, count_t
     before: list[Window]
     after: list[Window] = field(default_factory=list)
+    ctas: int = 0  # that were left out as a whole
+    changes: bool = False  # it ends where something else begins: windows after it say nothing of it
+    is_over: bool = False  # nor do any further ones
+    held: Window | None = None  # from the last window before it to the gap, as warps were held,
+    filling: Window | None = None  # … and from the gap to the first window after it
 
     @property
     def instructions(self) -> int:
         return int(self.executed["executed"].sum())
 
     def estimate(self) -> np.ndarray:
-        """What it would have counted: warp instructions times the rates of the windows on both sides of it."""
-        sides = [pooled(side) for side in (self.before, self.after) if side]
-        return self.instructions * np.mean(sides, axis=0)
+        """What it would have counted: warp instructions times the rates of the windows on both sides of it. What was counted on the
+        way from the one to the other is put right as well."""
+        before = pooled(self.before)
+        after = pooled(self.after) if self.after else before
+        found = self.instructions * (before if self.changes else (before + after) / 2)
+        for part, rate in ((self.held, before), (self.filling if self.after else None, after)):
+            if part is not None:
+                found += part.instructions * rate - part.counted
+        return np.maximum(found, 0.0)
+
+    def uncertainty(self) -> np.ndarray:
+        """Half the 95% confidence interval of that, by how much the windows differ."""
+        windows = self.before if self.changes else [*self.before, *self.after]
+        left_out = self.instructions + sum(part.instructions for part in (self.held, self.filling) if part is not None)
+        return half_widths(np.array([window.counted / window.instructions for window in windows])) * left_out
 
 
 def pooled(windows: Sequence[Window]) -> np.ndarray:
     """What was counted for each warp instruction, in several windows together."""
     return np.sum([window.counted for window in windows], axis=0) / sum(window.instructions for window in windows)
+
+
+def joined(windows: Sequence[Window]) -> Window:
+    """Windows one after another as one."""
+    return _as_one(windows, np.sum([window.counted for window in windows], axis=0))
+
+
+def briefly(windows: Sequence[Window]) -> Window:
+    """The same, with its cycles and nothing else counted: enough to look at its rate."""
+    return _as_one(windows, np.array([sum(window.cycles for window in windows)]))
+
+
+def _as_one(windows: Sequence[Window], counted: np.ndarray) -> Window:
+    busy = sum(window.dram_share * window.cycles for window in windows)
+    instructions, waves = sum(window.instructions for window in windows), sum(window.waves for window in windows)
+    return Window(counted, instructions, busy / float(counted[0]), waves)
 
 
 def stable_windows(windows: Sequence[Window], fewest: int, error: float) -> list[Window]:
@@ -83,11 +108,3 @@ def agree(windows: Sequence[Window], error: float) -> bool:
     rates = np.array([window.ipc for window in windows])
     steady = half_width(rates) <= error * rates.mean() and rates.std(ddof=1) <= VARIATION * error * rates.mean()
     return bool(steady) and half_width([window.dram_share for window in windows]) <= error
-
-
-def uncertainty(windows: Sequence[Window], gaps: Sequence[Gap]) -> np.ndarray:
-    """Half the 95% confidence interval of everything that the gaps were estimated to have counted."""
-    if not gaps:
-        return np.zeros(len(windows[0].counted) if windows else 0)
-    rates = np.array([window.counted / window.instructions for window in windows])
-    return half_widths(rates) * sum(gap.instructions for gap in gaps)

@@ -153,7 +153,7 @@ def go_on(gpu, core):
         c = lowest_bit(left)
         left = np.uint64(left & ~bit_of(c))
         if core.how[c] == SWITCH or core.how[c] == FLUSH:
-            if not is_still(core, c):
+            if not is_still(core, warps_of(core, c)):
                 next_look = min(next_look, gpu.cycle + POLL_CYCLES)
                 continue
             if core.how[c] == SWITCH:
@@ -174,14 +174,13 @@ def go_on(gpu, core):
 
 
 @compiled
-def is_still(core, c):
-    """Whether nothing of a CTA is in flight."""
-    left = warps_of(core, c)
-    if left & core.leaving:
+def is_still(core, warps):
+    """Whether nothing of some warps is in flight."""
+    if warps & core.leaving:
         return False
-    while left != 0:
-        slot = core.slots[lowest_bit(left)]
-        left = np.uint64(left & (left - np.uint64(1)))
+    while warps != 0:
+        slot = core.slots[lowest_bit(warps)]
+        warps = np.uint64(warps & (warps - np.uint64(1)))
         if slot.in_flight > 0 or slot.stores > 0:
             return False
     return True

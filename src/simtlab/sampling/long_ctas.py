@@ -1,0 +1,179 @@
+"""A launch of few CTAs that run long: stretches of its time are measured, and between them the machine's CTAs are fast-forwarded.
+
+A window is so many cycles. When the rate is stable the warps are held until nothing is in flight, and go on functionally
+(machine/fast_forward.py): those of a core's oldest CTA, of the next, and so on, by as many instructions as they would have executed
+in that time at the rate that such CTAs have. Then the machine goes on. The windows in which it fills again count for nothing; what
+it counted in them, and while warps were held, is put right by the rate, as if the machine had been at it all the while.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simtlab.sampling.profile import added, are_alike, taken_from
+from simtlab.sampling.progress import Progress, shares
+from simtlab.sampling.sampler import Reading, Sampler
+from simtlab.sampling.settings import Sampling
+from simtlab.sampling.windows import LEAST_CYCLES, Gap, Window, briefly, joined, stable_windows
+
+if TYPE_CHECKING:
+    from simtlab.sampling.machine import SampledMachine
+
+MOST_WINDOWS = 24  # that are kept one by one: where more do not agree, two at a time become one
+TOGETHER = 1, 2, 4  # windows as one: a rate may be stable over longer times only
+RECENT = 6  # windows that a gap goes by: of those before it, where it follows another, and of those after it
+SLOW_TURNOVER = 0.02  # of the L2's lines in a window: it takes so long that the rate follows it
+HELD_LOOK = 64  # cycles between looks at whether nothing is in flight
+EARLIEST = 100_000  # cycles of a launch that are simulated before the first gap: caches fill, and CTAs come apart, in that time
+SHORTEST = 4  # times as long as the fewest windows a gap is at first, and where it was cut short; then twice as long each time,
+LONGEST = 0.2  # … up to this share of all cycles so far: the number of gaps grows with the logarithm of a launch
+CHUNKS, QUARTER = 16, 4  # that it is run in; after so many its profile is compared
+END_CTAS = 0.25  # of a CTA's time
+EMPTIER = 0.9  # of the warps that were there: with fewer, the machine has another rate
+
+
+class LongCtas(Sampler):
+    """Its CTAs stay on the machine, and go on without it now and then."""
+
+    def __init__(self, machine: SampledMachine, wave: int, settings: Sampling):
+        super().__init__(machine, wave, settings)
+        self._began, self._before = machine.cycle, machine.issued
+        self._length = LEAST_CYCLES
+        self.reason = f"its first {EARLIEST:,} cycles always are"
+        self._times = SHORTEST
+        self._progress: list[np.ndarray] = []  # of CTAs, in the last windows in which each core had as many
+        self._residents = np.zeros(0)
+        self._began_in_gaps = 0  # CTAs
+        self._held: Reading | None = None  # where warps were held, which they are now
+        self._stable: list[Window] = []  # that the next gap goes by
+        self._begin_anew()
+        self.next_look += max(0, EARLIEST - MOST_WINDOWS * LEAST_CYCLES)
+
+    def _begin_anew(self) -> None:
+        self._warm_up()
+        self._edges: list[Reading] = []  # where each window began
+        self.next_look = self.machine.cycle + self._length
+
+    def look(self) -> None:
+        if self._held is not None:
+            self.next_look = self.machine.cycle + HELD_LOOK
+            if self.machine.hold():
+                self._fast_forward(self._held)
+            return
+        before, now = self._last, self.machine.reading()
+        self._last, self.next_look = now, self.machine.cycle + self._length
+        if before is None:
+            return
+        window = self._window(before, now)
+        self._is_settled = self._is_settled or self._settles(before, now, window)
+        if self._is_settled and window.instructions:
+            self._end_window(before, now, window)
+
+    def _settles(self, before: Reading, now: Reading, window: Window) -> bool:
+        return super()._settles(before, now, window) or now.own_lines - before.own_lines < SLOW_TURNOVER
+
+    def _end_window(self, before: Reading, now: Reading, window: Window) -> None:
+        if self.gap is not None and (self.machine.warps < EMPTIER * self._warps or len(self.gap.after) >= RECENT):
+            self.gap.is_over = True
+        if self.gap is not None and not self.gap.after:
+            self.gap.filling = self._window(self._behind, before)
+        self._edges.append(before)
+        self._note(window)
+        self._note_progress(before.by_cta, now.by_cta)
+        self._stable = self._stable_now()
+        if now.row[0] - self._began >= EARLIEST:
+            self.reason = ""
+        if self._stable and not self.reason and self._plan(now):
+            self._held = now
+            self.next_look = self.machine.cycle + HELD_LOOK
+            self.machine.hold()
+        elif len(self._since) >= MOST_WINDOWS:
+            self._keep_fewer()
+
+    def _keep_fewer(self) -> None:
+        """Windows that agree are enough as they are, the last ones; else two at a time are one from now on."""
+        if self._stable:
+            self._since, self._edges = self._since[1:], self._edges[1:]
+            return
+        self._since = [joined(self._since[k : k + 2]) for k in range(0, MOST_WINDOWS, 2)]
+        self._edges = self._edges[::2]
+        self._length *= 2
+
+    def _note_progress(self, before: Progress, now: Progress) -> None:
+        if not np.array_equal(now.residents, self._residents):
+            self._progress, self._residents = [], now.residents
+        self._progress = [*self._progress[1 - MOST_WINDOWS :], now.since(before)]
+
+    def _stable_now(self) -> list[Window]:
+        """The windows that the next gap goes by. After a gap one is enough, as long as each of those before, and as they were."""
+        error, fewest = self.settings.error, self.settings.windows
+        for together in TOGETHER:
+            first = len(self._since) % together
+            groups = [self._since[k : k + together] for k in range(first, len(self._since), together)]
+            count = len(stable_windows([briefly(group) for group in groups], fewest, error))
+            if count:
+                return [joined(group) for group in groups[-count:]]
+        if self.gap is None:
+            return []
+        before, now = self.gap.before, joined(self._since)
+        both = [*before[1 - RECENT :], now]
+        is_long = now.cycles >= before[-1].cycles
+        return both if is_long and stable_windows(both, len(both), error) else []
+
+    def _plan(self, now: Reading) -> bool:
+        """How far the next gap is to reach. False if too many CTAs are about to end."""
+        first, gap = self._edges[0], self._next_gap()
+        rate = (now.instructions - first.instructions) / (now.row[0] - first.row[0])
+        self._chunk_cycles = gap / CHUNKS
+        self._step = rate * self._chunk_cycles * shares(self._residents, self._progress)
+        self._profile = taken_from(now.profile, first.profile)
+        self._chunks = CHUNKS
+        if self.machine.ended:
+            left_out = int(self.totals().executed["executed"].sum()) if self.gap is not None else 0
+            done = now.instructions - self._before + left_out - int(now.by_cta.executed.sum())
+            self._chunks = now.by_cta.parts_until_many_end(done / self.machine.ended, self._step, CHUNKS)
+        return self._chunks > 0
+
+    def _fast_forward(self, held: Reading) -> None:
+        """Nothing is in flight: warps go on functionally, as long as what they do, and how many there are, stays the same."""
+        machine, executed = self.machine, list[np.ndarray]()
+        warps = left = machine.warps
+        begun = machine.begun
+        while len(executed) < self._chunks and left >= EMPTIER * warps and self._goes_on_alike(executed):
+            counts, left = machine.fast_forward(self._step)
+            executed.append(counts)
+        behind = self._behind = machine.reading()
+        machine.let_go_on()
+        self._warps = left
+        is_whole = len(executed) == self._chunks and left >= EMPTIER * warps
+        self._times = 2 * self._times if is_whole else SHORTEST
+        self._began_in_gaps += machine.begun - begun
+        self.end_error = self._chunk_cycles + self._end_of_ctas()
+        self._add_gap(Gap(added(executed), self._stable, changes=not is_whole, held=self._window(held, behind)))
+        self._held = None
+        self._begin_anew()
+
+    def _end_of_ctas(self) -> float:
+        """By how many cycles CTAs that began in gaps may make the end come sooner or later: a part of the time that one takes."""
+        if not self._began_in_gaps:
+            return 0.0
+        return END_CTAS * (self._so_far() + self._chunk_cycles * CHUNKS) * int(self._residents.sum()) / self.machine.begun
+
+    def _so_far(self) -> float:
+        """Cycles of the launch, gaps included."""
+        return self.machine.cycle - self._began + (float(self.totals().estimate[0]) if self.gap is not None else 0.0)
+
+    def _next_gap(self) -> float:
+        """How many cycles it is to take."""
+        few = self.settings.windows * self._stable[-1].cycles
+        return min(self._times * few, LONGEST * self._so_far())
+
+    def _goes_on_alike(self, executed: list[np.ndarray]) -> bool:
+        """A gap's last quarter does what the windows before it did, and in memory what its first quarter did."""
+        if not executed or len(executed) % QUARTER:
+            return True
+        first, last = added(executed[:QUARTER]), added(executed[-QUARTER:])
+        similar = self.settings.similar
+        return are_alike(self._profile, last, similar) and are_alike(first, last, similar)

@@ -1,0 +1,191 @@
+"""A launch of few CTAs that run long: what is on the machine is fast-forwarded between stretches that are simulated in detail."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import simtlab as sl
+from simtlab.errors import DeviceFault
+from simtlab.machine.core.kinds import Stall
+from simtlab.machine.core.stall import Work
+from simtlab.sampling import clusters, long_ctas, machine
+from simtlab.workloads.loading import workloads
+from tests.sampling.kernels import CUT, device
+
+SOURCE = r"""
+extern "C" __global__ void lasting(const float *x, float *y, int turns) {
+    __shared__ float there[128];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = 0;
+    for (int k = 0; k < turns; k++) {
+        there[threadIdx.x] = x[(i * 33 + k * 1031) & 32767];
+        __syncthreads();
+        if (threadIdx.x & 1) sum += there[127 - threadIdx.x];
+        else sum = sum * 0.5f + there[threadIdx.x];
+        __syncthreads();
+    }
+    y[i] = sum;
+}
+extern "C" __global__ void faulty(float *y, int turns, int n) {
+    float sum = 0;
+    for (int k = 0; k < turns; k++) sum = sum * 0.5f + y[threadIdx.x] + k;
+    y[threadIdx.x == 77 ? n : threadIdx.x] = sum;
+}
+extern "C" __global__ void adding(int *sum, int turns) {
+    for (int k = 0; k < turns; k++) atomicAdd(sum + (threadIdx.x + k) % 1024, k);
+}
+"""
+TURNS, BLOCK = 1500, 128
+COLUMNS = [int(Stall.ISSUED), int(Work.LANES)]
+
+
+def launch(gpu, ctas=8, turns=TURNS):
+    n = ctas * BLOCK
+    x, y = gpu.array(np.random.default_rng(3).random(32768, np.float32)), gpu.zeros(n)
+    return gpu.compile(SOURCE)["lasting"](ctas, BLOCK, [x, y, np.int32(turns)]), y.numpy()
+
+
+@cache
+def both(ctas=8, turns=TURNS):
+    """In full and sampled."""
+    return launch(device(None), ctas, turns), launch(device(), ctas, turns)
+
+
+@pytest.fixture
+def hurried(monkeypatch):
+    """Gaps everywhere: windows are short, every rate counts as stable, and every launch is run on the machine."""
+    monkeypatch.setattr(long_ctas, "LEAST_CYCLES", 150)
+    monkeypatch.setattr(long_ctas, "EARLIEST", 0)
+    monkeypatch.setattr(long_ctas, "LONGEST", 100)
+    monkeypatch.setattr(long_ctas, "stable_windows", lambda some, few, error: list(some[-few:]) if len(some) >= few else [])
+    monkeypatch.setattr(machine, "FEWEST_WAVES", 1 << 40)
+    monkeypatch.setattr(clusters.Cluster, "is_due", lambda cluster: True)
+    return {"error": 0.5, "windows": 2, "similar": 0.5}
+
+
+@pytest.mark.quick
+def test_most_of_a_steady_launch_is_fast_forwarded_and_its_cycles_are_within_their_bar():
+    (full, _), (sampled, _) = both()
+    mark = sampled.timing.sampled
+    assert full.cycles > 3 * long_ctas.EARLIEST
+    assert mark.share < 0.65
+    assert mark.gaps >= 3
+    assert abs(sampled.cycles - full.cycles) <= max(mark.error, 0.02) * full.cycles
+    assert 0 < mark.error < 0.1
+
+
+def test_memory_instructions_and_lanes_are_those_of_a_run_in_full():
+    (full, before), (sampled, after) = both()
+    assert before.tobytes() == after.tobytes()
+    assert sampled.instructions == full.instructions
+    counts = [one.timing.counts_by_instruction[:, COLUMNS] for one in (full, sampled)]
+    assert np.array_equal(*counts)
+
+
+def test_every_scheduler_cycle_has_one_cause():
+    _, (sampled, _) = both()
+    timing, schedulers = sampled.timing, sampled.config.issue.schedulers
+    assert (timing.stalls_by_scheduler.sum(axis=2) == timing.cycles).all()
+    assert sum(timing.stalls.values()) == timing.cycles * CUT["core.cores"] * schedulers
+    for name in ("l1_misses", "l2_accesses", "shared_passes"):
+        assert sampled.counters[name] == pytest.approx(both()[0][0].counters[name], rel=0.05), name
+
+
+def test_two_sampled_runs_are_the_same():
+    _, (first, _) = both()
+    second, _ = launch(device())
+    assert (first.cycles, first.counters, first.stalls) == (second.cycles, second.counters, second.stalls)
+
+
+def test_ctas_end_and_begin_in_a_gap(hurried, monkeypatch):
+    gpu, ended = device(hurried), []
+    plain = long_ctas.LongCtas._fast_forward
+
+    def watched(self, held):
+        before = self.machine.ended
+        plain(self, held)
+        ended.append(self.machine.ended - before)
+
+    monkeypatch.setattr(long_ctas.LongCtas, "_fast_forward", watched)
+    (full, before), (sampled, after) = launch(device(None), 60, 20), launch(gpu, 60, 20)
+    assert sum(ended) > 10
+    assert before.tobytes() == after.tobytes()
+    assert sampled.instructions == full.instructions
+
+
+def test_a_launch_that_ends_in_a_gap_ends(hurried, monkeypatch):
+    """Nothing was left for the machine to do, and it waited for ever."""
+    monkeypatch.setattr(long_ctas, "EMPTIER", 0)
+    monkeypatch.setattr(long_ctas.LongCtas, "_next_gap", lambda self: 1e7)
+    (full, before), (sampled, after) = launch(device(None), 4, 200), launch(device(hurried), 4, 200)
+    assert before.tobytes() == after.tobytes()
+    assert sampled.instructions == full.instructions
+    assert sampled.timing.sampled.gaps == 1
+
+
+def test_a_fault_in_a_gap_is_told_as_in_a_full_run(hurried, monkeypatch):
+    monkeypatch.setattr(long_ctas.LongCtas, "_next_gap", lambda self: 1e7)
+    messages = []
+    for sample in (None, hurried):
+        gpu = device(sample)
+        with pytest.raises(DeviceFault) as fault:
+            gpu.compile(SOURCE)["faulty"](1, BLOCK, [gpu.zeros(BLOCK), np.int32(300), np.int32(1 << 28)])
+        messages.append(str(fault.value).splitlines()[0])
+    assert gpu.machine._sampler._held is not None
+    assert "thread (77, 0, 0)" in messages[0]
+    assert messages[0] == messages[1]
+
+
+def test_sums_that_nobody_reads_may_come_in_any_order(hurried):
+    results = []
+    for sample in (None, hurried):
+        gpu = device(sample)
+        total = gpu.zeros(1024, "i4")
+        run = gpu.compile(SOURCE)["adding"](12, BLOCK, [total, np.int32(100)])
+        results.append((run.instructions, total.numpy().tobytes()))
+    assert results[0] == results[1]
+    assert run.timing.sampled.gaps > 2
+
+
+def outcome(gpu, name):
+    run = sl.workload(name, size="tiny").run(gpu)
+    outputs = {key: np.asarray(value).tobytes() for key, value in run.outputs.items()}
+    return outputs, [one.timing.counts_by_instruction[:, COLUMNS] for one in run.launches], run
+
+
+def same_as_in_full(name, preset, hurried, **options):
+    plain, full, _ = outcome(sl.Gpu(preset, threads=1, **options), name)
+    found, sampled, run = outcome(sl.Gpu(preset, threads=1, sample=hurried, **options), name)
+    assert found == plain
+    assert all(np.array_equal(*counts) for counts in zip(full, sampled, strict=True))
+    return sum(one.timing.sampled.gaps for one in run.launches)
+
+
+@pytest.mark.parametrize("name", ["BFS", "RAY"])
+def test_workloads_do_what_they_do_in_full(hurried, name):
+    assert same_as_in_full(name, "caps-gtx480", hurried) > 10
+
+
+@pytest.mark.parametrize("name", ["BFS"])
+def test_workloads_as_machine_code_do_what_they_do_in_full(hurried, name):
+    assert same_as_in_full(name, "h200", hurried) > 3
+
+
+def test_warps_whose_lanes_meet_at_barriers_do_what_they_do_in_full(hurried):
+    assert same_as_in_full("MUM", "caps-gtx480", hurried, reconvergence="barriers") > 10
+
+
+def test_host_threads_make_no_difference(hurried):
+    runs = []
+    for threads in (1, 3):
+        *_, run = outcome(sl.Gpu("v100", threads=threads, sample=hurried), "BFS")
+        runs.append([(one.cycles, one.timing.counters, one.timing.sampled.gaps) for one in run.launches])
+    assert runs[0] == runs[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("preset", ["caps-gtx480", "v100", "h200"])
+@pytest.mark.parametrize("name", workloads())
+def test_all_workloads_do_what_they_do_in_full(hurried, name, preset):
+    same_as_in_full(name, preset, hurried)
