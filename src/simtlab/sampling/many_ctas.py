@@ -105,7 +105,8 @@ class ManyCtas(Sampler):
                 executed.append(machine.run_functionally(machine.begun, first - machine.begun))
             first = machine.begun
             machine.go_on_at(end)
-        self._add_gap(Gap(added(executed), stable, ctas=end - first))
+        are_few = self.gap is not None and len(stable) < self.settings.windows
+        self._add_gap(Gap(added(executed), stable, earlier=self.gap.before if self.gap and are_few else [], ctas=end - first))
         self.end_error = END_WAVES * self.cycles / self.waves
         if end == self.n_ctas:
             machine.end_at(first)

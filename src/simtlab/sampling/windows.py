@@ -39,6 +39,7 @@ class Gap:
     executed: np.ndarray  # by instruction, count_t
     before: list[Window]
     after: list[Window] = field(default_factory=list)
+    earlier: list[Window] = field(default_factory=list)  # those before the last gap that its own agreed with, where they are few
     ctas: int = 0  # that were left out as a whole
     changes: bool = False  # it ends where something else begins: windows after it say nothing of it
     is_over: bool = False  # nor do any further ones
@@ -62,7 +63,7 @@ class Gap:
 
     def uncertainty(self) -> np.ndarray:
         """Half the 95% confidence interval of that, by how much the windows differ."""
-        windows = self.before if self.changes else [*self.before, *self.after]
+        windows = [*self.earlier, *self.before, *(self.after if not self.changes else ())]
         left_out = self.instructions + sum(part.instructions for part in (self.held, self.filling) if part is not None)
         return half_widths(np.array([window.counted / window.instructions for window in windows])) * left_out
 
