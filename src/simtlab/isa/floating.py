@@ -7,7 +7,7 @@ factor's (division: the dividend's, then the divisor's), with its sign and paylo
 from llvmlite import ir
 
 from simtlab.isa import rounding
-from simtlab.isa.lanes import Lanes
+from simtlab.isa.lanes import F32, I1, Lanes
 from simtlab.isa.rounding import FORMATS
 from simtlab.isa.table import Modifiers, operation
 
@@ -72,10 +72,33 @@ def arithmetic(
         operands = tuple(rounding.flush(lanes, x) for x in operands)
     result = rounding.compute(lanes, name, m.rounding, *operands)
     if "ftz" in m:
-        result = rounding.flush(lanes, result)
+        result = flushed(lanes, m, name, operands, result) if name in ("fmul", "fma") else rounding.flush(lanes, result)
     if "sat" in m:
         return rounding.saturate(lanes, result)
     return rounding.canonical_nan(lanes, result)
+
+
+def flushed(lanes: Lanes, m: Modifiers, name: str, operands: tuple[ir.Value, ...], result: ir.Value) -> ir.Value:
+    """f32 lanes without the results that are subnormal when rounded to 24 bits, as an H200 has it.
+
+    As a subnormal number a result has fewer bits, and may have been rounded up to the least normal number: such are computed
+    again, 2^24 times as large.
+    """
+    b, least, scale = lanes.b, 2.0**-126, lanes.constant(F32, 2.0**24)
+    doubtful = b.fcmp_ordered("==", lanes.map("llvm.fabs", result), lanes.constant(F32, least))
+    result = rounding.flush(lanes, result)
+    usual = b.block
+    with b.if_then(lanes.call(f"llvm.vector.reduce.or.v{doubtful.type.count}i1", I1, [doubtful]), likely=False):
+        larger = (b.fmul(operands[0], scale), operands[1], *(b.fmul(z, scale) for z in operands[2:]))
+        size = lanes.map("llvm.fabs", rounding.compute(lanes, name, m.rounding, *larger))
+        subnormal = b.and_(doubtful, b.fcmp_ordered("<", size, lanes.constant(F32, least * 2.0**24)))
+        zero = lanes.map("llvm.copysign", lanes.constant(F32, 0.0), result)
+        corrected = b.select(subnormal, zero, result)
+        rare = b.block
+    value = b.phi(result.type)
+    value.add_incoming(result, usual)
+    value.add_incoming(corrected, rare)
+    return value
 
 
 @operation("min[.ftz][.NaN][.xorsign.abs].f32", "T = T T")

@@ -122,10 +122,18 @@ def unless_out_of_bounds(lanes: Lanes, result: ir.Value, *factors: ir.Value) -> 
 
 
 def rounded_half(lanes: Lanes, m: Modifiers, result: ir.Value) -> ir.Value:
-    """f32 or f64 lanes to the nearest half of the instruction's type, flushed where it says so."""
-    format = FORMATS[half_type(m.type)]
-    bits = lanes.b.trunc(rounding.narrow(lanes, result, format, "rn"), vector(I16))
-    return rounding.flush_bits(lanes, bits, format) if "ftz" in m else bits
+    """f32 or f64 lanes to the nearest half of the instruction's type.
+
+    .ftz flushes what is subnormal when rounded to all bits of a significand, as for f32 (`floating.flushed`): what is nearer to the
+    least normal number than half a unit of the numbers below it is not.
+    """
+    b, format = lanes.b, FORMATS[half_type(m.type)]
+    bits = b.trunc(rounding.narrow(lanes, result, format, "rn"), vector(I16))
+    if "ftz" not in m:
+        return bits
+    limit = 2.0 ** (1 - format.bias) * (1 - 2.0 ** -(format.fraction_bits + 2))
+    subnormal = b.fcmp_ordered("<", lanes.map("llvm.fabs", result), lanes.constant(result.type.element, limit))
+    return b.select(subnormal, b.and_(bits, lanes.constant(I16, format.sign)), bits)
 
 
 def sum_to_odd(lanes: Lanes, x: ir.Value, y: ir.Value) -> ir.Value:
