@@ -1,4 +1,4 @@
-"""Every recorded shape gives the bits an H200 gave; `.approx` functions stay within their stated bound."""
+"""Every recorded shape gives the bits an H200 gave."""
 
 from functools import cache
 
@@ -17,21 +17,14 @@ def test_every_recorded_shape_is_in_the_table():
     assert not missing
 
 
-def is_approximate(shape) -> bool:
-    return any(".approx" in spelling or ".full" in spelling for spelling in shape.spellings)
-
-
-EXACT = [shape for shape in recorded() if not is_approximate(shape)]
-
-
 @cache
 def compile_together(first: int) -> None:
-    provide(step for shape in EXACT[first : first + TOGETHER] for step, _ in instructions(shape))
+    provide(step for shape in recorded()[first : first + TOGETHER] for step, _ in instructions(shape))
 
 
-@pytest.mark.parametrize("shape", EXACT, ids=lambda shape: f"{shape.id}-{shape.spellings[0]}")
+@pytest.mark.parametrize("shape", recorded(), ids=lambda shape: f"{shape.id}-{shape.spellings[0]}")
 def test_shape_matches_the_hardware_bit_for_bit(shape):
-    compile_together(EXACT.index(shape) // TOGETHER * TOGETHER)
+    compile_together(recorded().index(shape) // TOGETHER * TOGETHER)
     expected, got = hardware_result(shape), simulated_result(shape)
     wrong = np.flatnonzero(expected != got)
     assert not len(wrong), describe(shape, wrong, expected, got)

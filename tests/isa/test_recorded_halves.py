@@ -104,13 +104,8 @@ def test_comparisons_of_pairs_in_cuda_give_what_the_hardware_gave(gpu, functions
 
 
 @pytest.mark.parametrize("type", ["f16x2", "bf16x2"])
-def test_functions_of_every_half_are_the_hardwares_or_its_neighbour_where_they_are_approximate(gpu, functions, type):
-    """The functions in their order in the kernel: six of exp and log, seven that are exact, tanh."""
+def test_functions_of_every_half_are_the_hardwares(gpu, functions, type):
     every = np.arange(1 << 16, dtype=np.uint16)
     out = gpu.zeros((N_FUNCTIONS, len(every) // 2), "u4")
     functions[f"{type}_functions"](len(every) // 512, 256, [gpu.array(every.view(np.uint32)), out])
-    got, expected = (words.view(np.uint16).astype(int) for words in (out.numpy(), recorded()[f"functions/{type}"]))
-    assert np.abs(got - expected).max() <= 1
-    differ = (got != expected).sum(1)
-    assert (differ[:6] <= 4).all()
-    assert (differ[6:13] == 0).all()
+    np.testing.assert_array_equal(out.numpy(), recorded()[f"functions/{type}"])

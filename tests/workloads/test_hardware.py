@@ -15,12 +15,10 @@ from simtlab.workloads.frame import Launcher, workload, workloads
 from tests.workloads.record_on_gpu import compiled_kernels, digest_of_ptx, digests_of, sample
 
 DATA = Path(__file__).parents[1] / "data" / "hardware"
-# What the PTX leaves open differs in the last bits: `.approx` functions, whose bits no document gives, and products without a
-# rounding modifier, which the assembler may fuse with a sum. BPR's host computes exponentials between its kernels, which differ
-# from one host to another.
-APPROXIMATE = {"BLK", "FFT", "LIB", "NN", "RAY", "SD1", "WP"}
-FUSED = {"CP", "GAUS", "GRM", "JPEG", "LU", "LUD"}
-IN_LAST_BITS = APPROXIMATE | FUSED | {"BPR"}
+# What the PTX leaves open differs in the last bits: products without a rounding modifier, which the assembler may fuse with a sum.
+# BPR's host computes exponentials between its kernels, which differ from one host to another.
+FUSED = {"BLK", "CP", "FFT", "GAUS", "GRM", "JPEG", "LIB", "LU", "LUD", "RAY", "WP"}
+IN_LAST_BITS = FUSED | {"BPR"}
 
 
 @cache
@@ -39,11 +37,21 @@ def test_every_workload_was_recorded():
     assert sorted(recorded()[0]) == workloads()
 
 
-@pytest.mark.parametrize("name", sorted(IN_LAST_BITS - {"BPR"}))
+@pytest.mark.parametrize("name", sorted(FUSED))
 def test_a_program_that_may_differ_has_what_the_ptx_leaves_open(name):
-    ptx = compiled_kernels(workload(name, "tiny")).ptx
-    assert (".approx" in ptx) == (name in APPROXIMATE)
-    assert re.search(r"\bmul(\.ftz)?\.f32", ptx)
+    assert re.search(r"\bmul(\.ftz)?\.f32", compiled_kernels(workload(name, "tiny")).ptx)
+
+
+@pytest.mark.parametrize("name", sorted(FUSED))
+def test_machine_code_leaves_nothing_open(name):
+    """The assembler has fused what it fuses: the outputs are an H200's, bit for bit."""
+    chosen, gpu = workload(name, "tiny"), sl.Gpu(isa="sm_90", memory_bytes=64 << 20)
+    if digest_of_ptx(compiled_kernels(chosen).ptx) != recorded()[0][name]["ptx_sha256"]:
+        pytest.skip("another compiler gave other PTX than was recorded")
+    outputs = chosen.definition.run(Launcher(gpu, chosen.compile(gpu)), chosen.inputs() | arrays(name, "in"))
+    assert {key: array.tobytes() for key, array in outputs.items()} == {
+        key: array.tobytes() for key, array in arrays(name, "out").items()
+    }
 
 
 def test_the_recorded_outputs_are_the_ones_that_were_digested():
@@ -69,18 +77,19 @@ def test_outputs_are_the_hardwares(name):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("isa", ["ptx", "sm_90"])
 @pytest.mark.parametrize("name", sorted(recorded()[0]))
-def test_outputs_of_small_are_the_hardwares(name):
-    """By their digests; where those differ, a sample lies within the workload's tolerance."""
+def test_outputs_of_small_are_the_hardwares(name, isa):
+    """By their digests; where those differ, a sample lies within the workload's tolerance. Machine code leaves nothing open."""
     chosen, told = workload(name, "small"), recorded()[0][name]
     if digest_of_ptx(compiled_kernels(chosen).ptx) != told["ptx_sha256"]:
         pytest.skip("another compiler gave other PTX than was recorded")
-    gpu, data = sl.Gpu(threads=1), chosen.inputs()
+    gpu, data = sl.Gpu(isa=isa, threads=1), chosen.inputs()
     assert digests_of(data) == told["small"]["input_sha256"]
     outputs = chosen.definition.run(Launcher(gpu, chosen.compile(gpu)), data)
     digests = digests_of(outputs)
     others = [key for key in outputs if digests[key] != told["small"]["output_sha256"][key]]
-    assert not others or name in IN_LAST_BITS
+    assert not others or name in (IN_LAST_BITS if isa == "ptx" else {"BPR"})
     with np.load(DATA / "workloads_small.npz") as file:
         for key in others:
             compare(name, key, sample(outputs[key]), file[f"{name}/{key}"], chosen.definition.TOLERANCE.get(key))

@@ -1,13 +1,11 @@
 """The supported PTX instructions, from the table of semantics: as text, and as the page docs/ptx.md."""
 
-import math
 import re
 import sys
 from collections.abc import Iterator
 
 import simtlab.isa.families  # noqa: F401  (importing it fills the table)
 from simtlab.isa import table
-from simtlab.isa.approx import BOUNDS, Bound
 from simtlab.isa.table import Operation
 
 INTRODUCTION = """\
@@ -37,16 +35,6 @@ The operands are destinations, `=`, sources:
 | `QUAD` | `{a, b, c, d}` of the first type |
 | `CC` | the carry flag, which the text does not name |
 | `LABEL` `CALL` | a label; a call's results, function and arguments |
-"""
-APPROXIMATIONS = """\
-## How exact `.approx` is
-
-Other arithmetic gives the bits a GPU gives. A GPU's approximate functions interpolate in tables; here they are computed
-exactly and rounded or cut, so that the last bits can differ. The bound is how far simtlab and a GPU may be apart, and a
-test holds simtlab to it; the next column is the largest distance seen from an H200's results.
-
-| pattern | bound | largest seen | where the bound comes from |
-|---|---|---|---|
 """
 
 
@@ -83,7 +71,7 @@ def as_text() -> str:
 
 def as_markdown() -> str:
     """The page docs/ptx.md."""
-    return "\n".join([INTRODUCTION, *_family_sections(), APPROXIMATIONS + "\n".join(map(_bound_row, BOUNDS))]) + "\n"
+    return "\n".join([INTRODUCTION, *_family_sections()])
 
 
 def _family_sections() -> Iterator[str]:
@@ -91,19 +79,6 @@ def _family_sections() -> Iterator[str]:
         lines = [f"## {name}", "", about(name), "", "| pattern | operands | note |", "|---|---|---|"]
         lines += [f"| {_code(written(row))} | {_code(row.signature)} | {_cell(first_paragraph(row.note))} |" for row in rows]
         yield "\n".join(lines) + "\n"
-
-
-def _bound_row(bound: Bound) -> str:
-    limit = _distance(bound, bound.limit)
-    if math.isfinite(bound.low) or math.isfinite(bound.high):
-        limit += f" for operands from {bound.low:g} to {bound.high:g}"
-    return f"| {_code(bound.pattern)} | {limit} | {_distance(bound, bound.seen)} | {_cell(bound.source)} |"
-
-
-def _distance(bound: Bound, value: float) -> str:
-    if bound.kind == "ulp":
-        return f"{value:g} ulp"
-    return f"{bound.kind} 2^{math.log2(value):.6g}" if value else f"{bound.kind} 0"
 
 
 def _code(text: str) -> str:

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 import simtlab as sl
-from simtlab.isa.approx import bounds_of
 from tests.isa.hardware_vectors import Recorded, hardware_result, inputs, recorded
-from tests.isa.test_approx_bounds import FLOAT, distance
-from tests.isa.test_hardware_vectors import describe, is_approximate
+from tests.isa.test_hardware_vectors import describe
 from tests.program.sass.assembly import kernel, run
 
 FLOATS = [shape for shape in recorded() if re.search(r"\.b?f(16|32|64)", shape.text)]
@@ -27,22 +25,8 @@ def compare(isa: str, shapes: list[Recorded]) -> None:
     for shape in shapes:
         expected = hardware_result(shape)
         got = run(gpu, module, f"k{shape.id}", inputs(shape), shape.ins, expected.dtype)
-        if is_approximate(shape):
-            assert_within_bounds(shape, expected, got)
-        else:
-            wrong = np.flatnonzero(expected != got)
-            assert not len(wrong), describe(shape, wrong, expected, got)
-
-
-def assert_within_bounds(shape: Recorded, hardware: np.ndarray, ours: np.ndarray) -> None:
-    """The bounds that hold for PTX; what is not finite is the same."""
-    finite = np.isfinite(hardware.view(FLOAT[hardware.itemsize])) & np.isfinite(ours.view(FLOAT[ours.itemsize]))
-    assert np.array_equal(hardware[~finite], ours[~finite]), shape.text
-    operand = inputs(shape)[0].view(FLOAT[inputs(shape)[0].itemsize])
-    for bound in bounds_of(shape.spellings[0]):
-        held = finite & ((bound.low < operand) & (operand < bound.high) | (bound.low == -np.inf))
-        assert np.all(distance(bound.kind, hardware[held], ours[held]) <= bound.limit), shape.text
-        finite = finite & ~held
+        wrong = np.flatnonzero(expected != got)
+        assert not len(wrong), describe(shape, wrong, expected, got)
 
 
 def on(isa: str) -> list[Recorded]:
@@ -61,8 +45,8 @@ def test_all_of_the_machine_code_gives_the_words_of_the_hardware(isa, rest):
     compare(isa, on(isa)[rest::STEP])
 
 
-def test_special_functions_stay_within_the_bounds_of_ptx():
-    compare("sm_90", [shape for shape in FLOATS if is_approximate(shape)])
+def test_special_functions_give_the_words_of_the_hardware():
+    compare("sm_90", [shape for shape in FLOATS if re.search(r"\.(approx|full)", shape.text)])
 
 
 def test_divisions_and_roots_take_both_ways_and_give_the_words_of_the_hardware():

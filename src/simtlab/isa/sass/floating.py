@@ -2,7 +2,7 @@
 
 from llvmlite import ir
 
-from simtlab.isa import approx, convert, floating, half, rounding
+from simtlab.isa import convert, floating, half, rounding, special_function_unit
 from simtlab.isa.compare import compare
 from simtlab.isa.lanes import F64, I1, I32, I64, Lanes, bits_of, vector
 from simtlab.isa.rounding import FORMATS
@@ -90,16 +90,14 @@ def division_needs_care(lanes: Lanes, m: Modifiers, x: ir.Value, y: ir.Value) ->
 @operation("MUFU{.SIN,.COS}", "f32 = f32")
 def sine_of_turns(lanes: Lanes, m: Modifiers, turns: ir.Value) -> ir.Value:
     """The sine or cosine of an angle in turns, which a multiplication has made of radians before."""
-    return approx.wave(lanes, turns, cosine="COS" in m)
+    return special_function_unit.wave(lanes, lanes.to_bits(turns), cosine="COS" in m)
 
 
 @operation("MUFU{.RCP64H,.RSQ64H}", "f32 = f32")
 def seed(lanes: Lanes, m: Modifiers, upper: ir.Value) -> ir.Value:
     """From a double's upper word to the upper word of its reciprocal, or that of its square root."""
-    b, shift = lanes.b, lanes.constant(I64, 32)
-    x = lanes.from_bits(b.shl(b.zext(lanes.to_bits(upper), vector(I64)), shift), "f64")
-    spelling = f"{'rcp' if 'RCP64H' in m else 'rsqrt'}.approx.ftz.f64"
-    return b.trunc(b.lshr(approx.upper_word(lanes, Modifiers(spelling), x), shift), vector(I32))
+    function = special_function_unit.reciprocal if "RCP64H" in m else special_function_unit.reciprocal_root
+    return function(lanes, lanes.to_bits(upper), special_function_unit.UPPER_WORD)
 
 
 # Two floats in a pair of registers ------------------------------------------------------------------------------------
