@@ -183,7 +183,7 @@ def triad(machine: str) -> LaunchProfile:
 @cache
 def fma(machine: str) -> LaunchProfile:
     ctas = 64 if machine.startswith("h200") else 24
-    return profile(machine, FMA, ctas, 256, [zeros(ctas * 256), 1.5, 0.5, 10], **FEW[machine])
+    return profile(machine, FMA, ctas, 256, [zeros(ctas * 256), 1.5, 0.5, 30], **FEW[machine])
 
 
 @cache

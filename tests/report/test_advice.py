@@ -273,7 +273,7 @@ def test_a_grid_of_fewer_ctas_than_cores_leaves_cores_empty():
     profile = kernels.small_grid(H200)
     without, cores, ctas, cycles = numbers(r"(\d+) of (\d+) cores .* grid has (\d+) .* are (\d+)% of", first(profile, "small-grid"))
     assert (without, cores, ctas) == (5, 8, 3)
-    assert cycles == pytest.approx(100 * 5 / 8, abs=1)
+    assert cycles == pytest.approx(100 * 5 / 8, abs=2)  # CTAs do not begin all at once
 
 
 @BOTH

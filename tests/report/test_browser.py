@@ -135,8 +135,11 @@ def test_dragging_a_chart_moves_the_timeline(opened):
 
 
 def test_the_timeline_is_there_as_a_table(opened, profiles):
+    from selenium.webdriver.support.ui import WebDriverWait
+
     click(opened, opened.find_element("css selector", "#l0-timeline .interval-table summary"))
     count = "return document.querySelectorAll('#l0-timeline .intervals tbody tr').length"
+    WebDriverWait(opened, 10).until(lambda page: page.execute_script(count) > 0)  # it is made when it is opened
     assert opened.execute_script(count) == len(profiles[0].intervals["cycle"])
 
 

@@ -118,7 +118,7 @@ def test_machine_code_is_sampled_too():
         gpu = sl.Gpu("h200", set={"core.cores": 4, "dram.channels": 2, "l2.slices": 2}, sample=sample, threads=1)
         return run(gpu, "regular", 3 * MANY)
 
-    (full, before), (sampled, after) = launch(None), launch(0.1)
+    (full, before), (sampled, after) = launch(None), launch(0.05)
     assert before.tobytes() == after.tobytes()
     assert sampled.instructions == full.instructions
     assert sampled.timing.sampled.share < 0.7

@@ -16,12 +16,13 @@ import numpy as np
 
 PROBES = Path(__file__).parent / "probes"
 RECORDED = Path(__file__).parents[1] / "data" / "hardware" / "h200_probes.json"
-FILES = ("chains", "independent", "shared_memory", "constants", "global_memory", "code")
+FILES = ("chains", "independent", "shared_memory", "constants", "global_memory", "code", "divergence")
 
 TYPES = {"float": np.float32, "double": np.float64, "int": np.int32, "unsigned": np.uint32, "unsigned long long": np.uint64}
 STEPS, ATOMIC_STEPS = 256, 64
 MEMORY_WORDS, MAX_WARPS = 1 << 20, 32
 FOOTPRINTS = {64: 1, 512: 16, 1024: 16, 4096: 16, 16384: 64}  # words of constants: how far apart they are read
+POWERS, ODD = (0, 1, 2, 4, 8, 16, 32), (3, 5, 9, 17, 33)  # how many elements lanes are apart
 LENGTHS = (64, 256, 1024, 1536, 2048, 4096, 6144, 8192)  # of code, in instructions
 
 
@@ -65,7 +66,7 @@ def of_constants() -> Iterator[Probe]:
 def of_memory() -> Iterator[Probe]:
     """By how many elements lanes are apart. Loads stay in 16 KB; steps of the others are 4 KB apart in 4 MB."""
     for bits in (32, 64, 128):
-        for apart in (0, 1, 2, 4, 8, 16, 32):
+        for apart in (*POWERS, *(ODD if bits > 32 else (*ODD, 34, 48, 69))):
             kernel, numbers = f"loads_of_{bits}_bits", (np.int32(32), np.int32(apart), np.int32(4096 * 32 // bits - 1))
             yield Probe(f"{kernel} {apart} apart", "global_memory", kernel, numbers, STEPS, (1, 4, 16, 32))
     for kernel in ("stores", "reductions", "atomic_chain"):
@@ -73,6 +74,13 @@ def of_memory() -> Iterator[Probe]:
             numbers = (np.int32(1024), np.int32(apart), np.int32(MEMORY_WORDS - 1))
             steps = STEPS if kernel == "stores" else ATOMIC_STEPS
             yield Probe(f"{kernel} {apart} apart", "global_memory", kernel, numbers, steps, (1, 4, 16))
+
+
+def of_divergence() -> Iterator[Probe]:
+    for kernel in re.findall(r"(?m)^CHAIN\((\w+), int, 0,", (PROBES / "divergence.cu").read_text()):
+        yield Probe(kernel, "divergence", kernel, (np.int32(3), np.int32(7)), STEPS, (1, 4, 8, 16, 32))
+    for values in (1, 2, 4, 8, 32):
+        yield Probe(f"match_any of {values}", "divergence", "match_any", (np.int32(values), np.int32(0)), STEPS, (1, 4, 8, 16, 32))
 
 
 def of_code() -> Iterator[Probe]:
@@ -83,7 +91,8 @@ def of_code() -> Iterator[Probe]:
 @cache
 def probes() -> dict[str, Probe]:
     """All by their names."""
-    every = [*of_steps("chains"), *of_steps("independent"), *of_steps("shared_memory"), *of_constants(), *of_memory(), *of_code()]
+    every = [*of_steps("chains"), *of_steps("independent"), *of_steps("shared_memory"), *of_constants(), *of_memory(), *of_code(),
+             *of_divergence()]
     return {probe.name: probe for probe in every}
 
 

@@ -121,10 +121,13 @@ OTHER = {
     "l1d.store_combining_cycles": to(1024, {"l1d.write_global": "write-through", "l1d.write_local": "write-through"}),
     "dram.t_refi": to(500, {"dram.t_rfc": 60}), "dram.t_rfc": to(60, {"dram.t_refi": 500}),
     "dram.refresh_banks": to(4, {"dram.t_refi": 500, "dram.t_rfc": 60}),
+    "core.drain": to("stores-sent"), "network.mask_cycles": to(4), "l1d.banked_tags": to(True, SECTORED),
+    "l1d.return_cycles": to(8, SECTORED | {"l1d.banked_tags": True}), "units.uniform_special_cycles": to(40, CODE),
 }  # fmt: skip
 # Keys for what the mixed kernel does not do: another value, for the kernel below.
 BY_LANES = {
     "units.match_passes": to(8), "units.match_cycles": to(20), "units.redux_passes": to(8), "units.redux_cycles": to(20),
+    "units.match_value_cycles": to(20), "units.special_register_cycles": to(40), "l1d.strong_loads": to("go-around"),
     "shared_memory.atomic_cycles": to(20), "l1d.atomics_by_lane": to(True),
     "l1d.hits_written_words": to(True, {"l1d.write_global": "write-through", "l1d.write_allocate": True, "l1d.sector_bytes": 32}),
 }  # fmt: skip
@@ -134,13 +137,16 @@ extern "C" __global__ void lanes(unsigned *count, volatile unsigned *out) {
     unsigned i = threadIdx.x;
     found[i] = 0;
     unsigned before = atomicAdd(&found[__match_any_sync(~0u, i / 3) & 31], 1u);
-    atomicAdd(count + (i & 3), __reduce_add_sync(~0u, i));
+    unsigned sum = __reduce_add_sync(~0u, i ^ before >> 31);
+    atomicAdd(count + (i & 3), sum);
     if ((i & 7) < 5) {
-        out[i] = i + before;
+        out[i] = i + before + sum;
         out[i] += 1;
     }
 }"""
 NO_OTHER = {
+    "issue.collective_cycles": "no lanes here meet at a WARPSYNC.COLLECTIVE: tests/timing/test_branches.py",
+    "issue.indirect_branch_cycles": "no call here: tests/timing/test_branches.py",
     "core.yield_after": "no lane here waits for another of its warp: tests/timing/test_ptx_barriers.py",
     "core.warp_size": "32 is the only value allowed",
     "dram.kind": "words for the reader",

@@ -126,13 +126,14 @@ def test_chases_take_what_was_measured(device):
 
 
 def test_floats_start_at_the_rate_of_the_lanes(device):
-    """16 warps a core, which is four a sub-core."""
+    """16 warps a core, which is four a sub-core, and the additions and products of four chains that need each other: of both float
+    pipes at least 80%."""
     config = device.machine.config
     few_cores = sl.Gpu(config.replace({"core.cores": config.core.cores_per_cluster}))
     out, kernel = few_cores.zeros(2), few_cores.compile(CHASES)["rate"]
     _, few, many = (kernel(config.core.cores_per_cluster, 512, [np.int32(steps), out]).cycles for steps in (64, 64, 256))
-    lanes = config.units.sp_units * 32 / config.units.sp_mad.initiation_cycles
-    assert 512 * 4 * 192 / (many - few) == pytest.approx(lanes, rel=0.1)
+    lanes = (config.units.sp_units + config.units.heavy_units) * 32 / config.units.sp_mad.initiation_cycles
+    assert 0.8 * lanes < 512 * 4 * 192 / (many - few) <= lanes
 
 
 def test_a_dependent_multiply_add_takes_four_cycles(device):

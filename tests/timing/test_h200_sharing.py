@@ -85,6 +85,15 @@ def test_two_cores_share_a_line_if_they_want_the_same_sectors(device, masks):
     assert found == RECORDED["sectors_by_masks_of_two_cores"][masks]
 
 
+@pytest.mark.parametrize("cores_sectors", sorted(RECORDED["sectors_of_cores_with_different_ones"]))
+def test_cores_that_read_different_sectors_of_a_line_share_hardly_any(device, cores_sectors):
+    """So many cores of a GPC read so many sectors of each line, each core one of them, by turns: measured three times."""
+    cores, sectors = map(int, cores_sectors.split(","))
+    found = sectors_read(device, {FIRST_OF_A_GPC + k: (1 << k % sectors, 0) for k in range(cores)})
+    measured = RECORDED["sectors_of_cores_with_different_ones"][cores_sectors]
+    assert 0.93 * min(measured) <= found <= 1.03 * max(measured)
+
+
 def test_cores_of_two_gpcs_share_nothing(device):
     found = sectors_read(device, {FIRST_OF_A_GPC: (EVERY, 0), FIRST_OF_A_GPC + 16: (EVERY, 0)})
     assert found == 2 * LINES * SECTORS

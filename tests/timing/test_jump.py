@@ -109,7 +109,7 @@ def test_cores_run_ahead_past_constants_and_exchanges_of_machine_code(preset, de
 def test_only_what_others_may_read_or_write_keeps_a_core_from_running_ahead():
     gpu = sl.Gpu("h200")
     program = gpu.compile(CONSTANTS)["weigh"].program
-    rows = timing_table(program, gpu.machine.config.units, 1)["row"][0]
+    rows = timing_table(program, gpu.machine.config.units, gpu.machine.config.issue, 1)["row"][0]
     found = {i.origin.opcode: row for i, row in zip(program.functions["weigh"].instructions, rows, strict=False)}
     assert {"LDC", "SHFL", "STG"} <= set(found)
     assert all(found[name]["unit"] == Unit.LDST for name in ("LDC", "SHFL", "STG"))

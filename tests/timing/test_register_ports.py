@@ -27,6 +27,9 @@ def device():
         ("FFMA R16, R8, R9, R10\n", 2),
         ("FFMA R16, R8, R10, R12\n", 3),
         ("FADD R16, R8, 1\n", 1),
+        ("FADD R16, R8, R8\n", 1),  # one register, read once
+        ("FFMA R16, R8, R8, R10\n", 2),
+        ("FFMA R16, R8, R10, R8\n", 2),
         ("DADD R16, R8, R10\n", 2),  # pairs: two even registers and two odd ones
     ],
 )

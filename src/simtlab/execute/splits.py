@@ -20,9 +20,11 @@ from simtlab.execute.turns import (
     AT_EXCLUSIVE,
     AT_WARP_SYNC,
     READY,
+    YIELDED,
     fault,
     forget,
     give_way,
+    lead,
     met_by,
     next_split,
     park,
@@ -90,10 +92,8 @@ def steer_rarely(launch, worker, cta, warp, ins, pc, mask):
         return meet_warp(launch, worker, warp, ins, pc, mask)
     if action == YIELD:
         warp.pc = pc + 1
-        every = max(ins.operands[0], 1)
-        state = tire(warp, every, every)
         if warp.depth > 0:
-            give_way(warp, state)
+            give_way(warp, YIELDED)
         return OUT_SPENT
     if action == SAVE_BARRIER:
         for lane in range(32):
@@ -221,6 +221,8 @@ def meet_warp(launch, worker, warp, ins, pc, mask):
         left = np.uint32(left & ~same)
     if going == 0:
         return next_split(launch, worker, warp, pc)
+    if why == AT_COLLECTIVE:
+        lead(warp, going, going)
     warp.pc, warp.mask = pc + 1, going
     return OUT_SPENT
 
@@ -270,12 +272,20 @@ def jump(launch, worker, warp, ins, pc, mask):
             bit = np.uint32(np.uint32(1) << np.uint32(other))
             if left & bit and jump_address(launch, warp, ins, other) == address:
                 same = np.uint32(same | bit)
+        if ins.action == END_COLLECTIVE:
+            same = together(same, lane, flow_of(warp).leads)
         left = np.uint32(left & ~same)
         if first:
             warp.pc, warp.mask, first = target, same, False
         else:
             park(warp, target, same, READY, 0)
     return OUT_SPENT
+
+
+@compiled
+def together(lanes, lane, leads):
+    """Of lanes that go to one place behind an ENDCOLLECTIVE, those that go with one: the split that led, or the others."""
+    return np.uint32(lanes & leads) if (leads >> np.uint32(lane)) & np.uint32(1) else np.uint32(lanes & ~leads)
 
 
 @compiled

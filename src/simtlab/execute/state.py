@@ -111,6 +111,7 @@ flow_t = np.dtype(
         ("call", call_t, (MAX_CALLS,)),  # of each nested call, what the caller had
         ("convergence", "u4", (N_CONVERGENCE, 32)),  # for each convergence barrier and lane, the lanes that it meets there
         ("comes_back", "i4", (32,)),  # where each lane goes at ENDCOLLECTIVE; 0 of those that have come to no COLLECTIVE
+        ("leads", "u4"),  # the lanes of the split whose COLLECTIVE all execute; they go on by themselves behind it
     ],
     align=True,
 )

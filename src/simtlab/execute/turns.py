@@ -11,7 +11,7 @@ import numpy as np
 
 from simtlab.compiled import call_hook, compiled
 from simtlab.execute.simt_stack import lowest_lane
-from simtlab.execute.state import FaultCode, Outcome, WarpStatus
+from simtlab.execute.state import N_CONVERGENCE, FaultCode, Outcome, WarpStatus
 from simtlab.execute.warp_parts import address_of, entry_at, flow_of
 
 DONE = int(WarpStatus.DONE)
@@ -88,6 +88,7 @@ def take_turn(warp, k):
     pc, why, members, mask = entry.pc, entry.reconverge, entry.calls, entry.mask
     together = met_by(warp, why, mask) if why >= 0 else np.uint32(0xFFFFFFFF)
     unpark(warp, k)
+    leads = mask
     if why != READY and why != YIELDED:
         d = 0  # others at a convergence barrier may have come to it elsewhere; the CTA's keeps them until it opens
         while d < warp.depth:
@@ -104,9 +105,24 @@ def take_turn(warp, k):
             d += 1
     if why >= 0:
         forget(warp, why, mask)
+    if why == AT_COLLECTIVE:
+        lead(warp, leads, mask)
     warp.pc, warp.mask, warp.turns = pc, mask, 0
     if why == AT_WARP_SYNC:
         take_along(warp)
+
+
+@compiled
+def lead(warp, leads, lanes):
+    """Lanes execute together what follows a COLLECTIVE, a split's of them. Each had noted at a BSSY whom it will meet behind that:
+    now they will all meet."""
+    flow = flow_of(warp)
+    flow.leads = leads
+    for number in range(N_CONVERGENCE):
+        members = met_by(warp, number, lanes)
+        for lane in range(32):
+            if (lanes >> np.uint32(lane)) & np.uint32(1) and flow.convergence[number, lane] != 0:
+                flow.convergence[number, lane] = members
 
 
 @compiled

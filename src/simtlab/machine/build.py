@@ -151,19 +151,21 @@ def _configure_gpu(gpu: Any, config: MachineConfig) -> None:
     _configure_coalescer(gpu.coalescer, config)
     gpu.packet_sectors = config.network.packet_sectors
     gpu.packet_shift = config.l1d.line_bytes.bit_length() - 1
+    gpu.sharing_shift = gpu.packet_shift if gpu.packet_sectors > 1 else config.l1d.sector_bytes.bit_length() - 1
     gpu.l2_parts, gpu.crossing_cycles = config.l2.parts, config.l2.crossing_cycles
     gpu.l2_sectors, gpu.combining_cycles = config.l2.sectors_per_cycle, config.l1d.store_combining_cycles
     gpu.coalesced_reads, gpu.coalescing_cycles = config.l2.coalesced_reads, config.l2.coalescing_cycles
     gpu.coalescing_entries = config.l2.coalescing_entries
     gpu.l2_fetch_bytes, gpu.write_line_cycles = config.l2.fetch_bytes, config.l2.write_line_cycles
     gpu.finish_cycles = config.core.finish_cycles
-    gpu.atomics_by_lane = config.l1d.atomics_by_lane
+    gpu.atomics_by_lane, gpu.mask_cycles = config.l1d.atomics_by_lane, config.network.mask_cycles
     gpu.shared_atomic_latency, gpu.l2_atomic_latency = config.shared_memory.atomic_cycles, config.l2.atomic_cycles
     gpu.shared_latency = config.shared_memory.latency_cycles
+    gpu.match_value_cycles = config.units.match_value_cycles
     gpu.launch_cycles, gpu.cta_starts = config.core.launch_cycles, config.core.cta_starts_per_1000_cycles
     gpu.l2_latency, gpu.dram_latency = config.l2.latency_cycles, config.dram.latency_cycles
     gpu.l2_groups = config.l2.groups
-    gpu.bypass_global = config.l1d.bypass_global
+    gpu.bypass_global, gpu.strong_around = config.l1d.bypass_global, config.l1d.strong_loads == "go-around"
     gpu.senders.end = gpu.clusters
     gpu.wake[:], gpu.slice_wake[:], gpu.reply_ready[:], gpu.channel_wake[:] = 4 * [inflight.FAR_FUTURE]
     settings = {
@@ -199,8 +201,9 @@ def _configure_core(core: Any, config: MachineConfig) -> None:
     core.read_cycles, core.one_constant = files.release_cycles, config.l1c.address_cycles
     core.barrier_cycles, core.arrival_cycles = config.core.barrier_cycles, config.core.barrier_arrival_cycles
     core.load_cycles, core.store_cycles = config.l1d.load_cycles, config.l1d.store_line_cycles
+    core.return_cycles = config.l1d.return_cycles
+    core.banked_tags, core.ends_early = config.l1d.banked_tags, config.core.drain == "stores-sent"
     core.scoreboard_entries = issue.scoreboard_entries if issue.scoreboard == "coon" else 0
-    core.branch_cycles = issue.branch_resolve_cycles
     core.issue_cycles = 32 // config.core.simd_width
     core.banks = max(1, files.banks // config.core.sub_cores)
     core.bank_mask = core.banks - 1 if core.banks & (core.banks - 1) == 0 else 0
@@ -216,6 +219,8 @@ def _configure_core(core: Any, config: MachineConfig) -> None:
     _configure_collectors(core, config)
     core.bank_written[:], core.bank_read[:], core.reuse[:] = -1, -1, -1
     core.ldst_queue.limit = config.l1d.queue_entries or (8 if config.core.detail < 3 else 4)
+    share = max(core.ldst_queue.limit // config.core.sub_cores, 1)
+    core.queue_share = share if core.return_cycles > 0 else inflight.FAR_FUTURE
     core.inject.limit, core.responses.limit = config.l1d.miss_queue_entries, 2 * MAX_ANSWERS
     for name in ("l1d", "l1i", "l1c", "l1t"):
         _configure_cache(core[name], getattr(config, name))

@@ -90,7 +90,7 @@ class Programs:
     def load(self, program: Program) -> Loaded:
         if id(program) not in self._loaded:
             base = CODE_BASE + len(self._loaded) * CODE_STEP
-            timing = timing_table(program, self._config.units, 32 // self._config.core.simd_width)
+            timing = timing_table(program, self._config.units, self._config.issue, 32 // self._config.core.simd_width)
             facts = facts_of(program, self._profile) if self._with_facts else None
             self._loaded[id(program)] = Loaded(program, base, timing, calls_host(program), places_of(program), facts)
         return self._loaded[id(program)]

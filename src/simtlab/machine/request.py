@@ -93,6 +93,7 @@ request_t = record_in_order(
         ("bank", "i2"),
         ("deterministic", "i1"),  # the class of a global load
         ("priority", "i1"),  # in the queues of the L2, where a policy gives it one
+        ("mask", "i1"),  # network cycles that its bytes' mask keeps the core's port
     ]
 )
 

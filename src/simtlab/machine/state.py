@@ -131,10 +131,14 @@ gpu_t = record_t(
         ("coalescing_entries", "i8"),  # … and so many requests
         ("packet_sectors", "i8"),  # of one line, that travel together,
         ("packet_shift", "i8"),  # … a power of two: of the line
+        ("sharing_shift", "i8"),  # … of what a packet asks for sectors of
+        ("match_value_cycles", "i8"),  # that a MATCH takes longer for each further value
+        ("mask_cycles", "i8"),  # that a line which a core writes in part, or changes by atomics, keeps its port longer
         ("combining_cycles", "i8"),  # within which stores to a sector leave a core as one; 0: they do not
         ("l2_groups", "i8"),
         ("dram_latency", "i8"),
-        ("bypass_global", "i8"),  # global memory skips the L1
+        ("bypass_global", "i8"),  # global memory skips the L1,
+        ("strong_around", "i8"),  # … or its strong loads do
         ("dispatching", "i8"),
         ("places_ctas", "i8"),  # CTAs may move in in the next cycle, so that no core runs ahead
         ("placed", "i8"),  # CTAs that move in in this one,
@@ -181,7 +185,8 @@ gpu_t = record_t(
         ("injecting", "i8", (MAX_CORES,)),  # requests each core has waiting for the network
         ("waiting", "i8", (MAX_CORES,)),  # per cluster: the same of all its cores
         ("senders", bit_set_t(MAX_CORES)),  # the clusters with any
-        ("inject_turn", "i8", (MAX_CORES,)),  # per cluster: whose turn it is
+        ("inject_turn", "i8", (MAX_CORES,)),  # per cluster: whose turn it is,
+        ("port_free", "i8", (MAX_CORES,)),  # … and the network cycle from which its port takes another packet (network.mask_cycles)
         ("slice_wake", "i8", (MAX_PORTS,)),  # the next L2 cycle each slice can do something
         ("reply_ready", "i8", (MAX_PORTS,)),  # the L2 cycle from which its oldest answer can leave, or FAR_FUTURE
         ("channel_wake", "i8", (MAX_PORTS,)),  # the next DRAM cycle each channel can do something

@@ -312,4 +312,4 @@ def gather(gpus):
         for k in range(other.first_channel, other.end_channel):
             gpu.channel_wake[k] = other.channel_wake[k]
         for cluster in range(other.first_core // gpu.cores_per_cluster, -(-other.end_core // gpu.cores_per_cluster)):
-            gpu.inject_turn[cluster] = other.inject_turn[cluster]
+            gpu.inject_turn[cluster], gpu.port_free[cluster] = other.inject_turn[cluster], other.port_free[cluster]

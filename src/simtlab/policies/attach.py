@@ -36,7 +36,10 @@ def attach(policy: Policy, records: Records, trouble: np.ndarray, number: int = 
     if "cta_throttle" in policy.filled:
         records.cores["sample_period"] = policy.parameters.get("period", USUAL_PERIOD)
     if "ldst_queue" in policy.filled and policy.parameters.get("queue_entries", 0) > 0:
-        records.cores["ldst_queue"]["limit"] = policy.parameters["queue_entries"]
+        entries, cores = policy.parameters["queue_entries"], records.cores
+        cores["ldst_queue"]["limit"] = entries
+        share = np.maximum(entries // cores["sub_cores"], 1)
+        cores["queue_share"] = np.where(cores["return_cycles"] > 0, share, cores["queue_share"])
     if "preemption" in policy.filled:
         records.cores["cta_slots"] = np.minimum(2 * records.cores["cta_slots"], MAX_CTAS)  # those that are switched out keep theirs
     if "clocks" in policy.filled:

@@ -62,6 +62,10 @@ class Core:
     finish_cycles: int = count(
         "core cycles", "from the end of the last CTA to the end of a run that wrote to memory", low=0, high=1 << 20, default=0
     )
+    drain: str = choice(
+        "until when a warp that has ended keeps its place: its stores are acknowledged, or on their way", "stores-acknowledged",
+        "stores-sent", default="stores-acknowledged",
+    )  # fmt: skip
     cta_starts_per_1000_cycles: int = count(
         "CTAs", "that start in all cores together in 1000 core cycles; 0 is a CTA a core and cycle", low=0, high=1 << 20, default=0
     )
@@ -103,6 +107,12 @@ class Issue:
     )  # fmt: skip
     scoreboard_entries: int = count("entries", "pending registers a warp may have (scoreboard = coon)", high=16, default=4)
     branch_resolve_cycles: int = count("core cycles", "from a branch's issue to the fetch of what follows", low=0, high=64)
+    indirect_branch_cycles: int = count(
+        "core cycles", "that a branch to an address in a register takes longer: RET, BRX (machine code)", low=0, high=256, default=0
+    )
+    collective_cycles: int = count(
+        "core cycles", "that WARPSYNC.COLLECTIVE and ENDCOLLECTIVE take longer than a branch", low=0, high=256, default=0
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,10 +170,16 @@ class Units:
     uniform_units: int = count(
         "units", "units of a core for what machine code computes once a warp; 0: as other operations", low=0, high=16, default=0
     )
-    match_passes: int = count("passes", "of shared memory that MATCH takes (shuffle.unit = ldst)", high=256, default=1)
+    match_passes: int = count(
+        "passes", "of shared memory that MATCH takes (shuffle.unit = ldst), MATCH.ANY for each value that its lanes have",
+        high=64, default=1,
+    )  # fmt: skip
+    match_value_cycles: int = count("core cycles", "that MATCH.ANY takes longer for each further value", low=0, high=64, default=0)
     match_cycles: int = count("core cycles", "that MATCH takes longer than a shuffle of as many passes", low=0, high=512, default=0)
     redux_passes: int = count("passes", "of shared memory that REDUX takes (shuffle.unit = ldst)", high=256, default=1)
     redux_cycles: int = count("core cycles", "that REDUX takes longer than a shuffle of as many passes", low=0, high=512, default=0)
+    special_register_cycles: int = count("core cycles", "that S2R takes longer than a conversion", low=0, high=256, default=0)
+    uniform_special_cycles: int = count("core cycles", "that S2UR takes longer than a conversion", low=0, high=256, default=0)
     int_add: Operation
     int_max: Operation
     int_mul: Operation

@@ -124,10 +124,19 @@ class DataCache(SectoredCache):
     )
     load_cycles: int = count("core cycles", "least that a load keeps the cache from the next", high=16, default=1)
     store_line_cycles: int = count("core cycles", "that each line of a store or an atomic keeps it", high=16, default=1)
+    return_cycles: int = count(
+        "core cycles", "that a sub-core, with a queue of its own, takes for each wavefront of data of a load that hits "
+        "(banked_tags); 0: they all come at once",
+        low=0, high=16, default=0,
+    )  # fmt: skip
     atomics_by_lane: bool = flag("lanes of an atomic on one address go to the L2 one after the other", default=False)
     store_combining_cycles: int = count(
         "core cycles", "after a store within which others of the core to its sector leave with it; 0: they do not",
         low=0, high=1024, default=0,
+    )  # fmt: skip
+    banked_tags: bool = flag(
+        "an access takes as many cycles as a bank of tags has lines to look up for it (four banks), or a bank of data words to "
+        "give (32 banks): lines of 128 bytes with sectors of 32", default=False,
     )  # fmt: skip
     queue_entries: int = count(
         "instructions", "memory instructions that may wait for the cache; 0: 4, without operand collectors 8",
@@ -135,6 +144,10 @@ class DataCache(SectoredCache):
     )  # fmt: skip
     ports: int = count("lines", "lines of one instruction that it serves in a cycle", high=16, default=1)
     enabled: bool = flag("loads and stores go through this cache at all", default=True)
+    strong_loads: str = choice(
+        "loads that other cores' writes must be seen by (.cg, .cv, volatile, ordered for the GPU or the system) look into it, or "
+        "go around it", "cached", "go-around", default="cached",
+    )  # fmt: skip
     bypass_global: bool = flag("global memory skips it; only local memory is cached", default=False)
     reread: bool = flag("a load that missed reads its line when it has come, and locks it until then", default=False)
     prefetch_queue_entries: int = count("lines", "prefetches that may wait for the cache", high=MAX_PREFETCHES, default=32)

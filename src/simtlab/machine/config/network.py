@@ -19,6 +19,10 @@ class Network:
     channel_latency_cycles: int = count("network cycles", "a flit's way along one channel", high=MAX_CHANNEL_CYCLES)
     input_speedup: int = count("flits", "flits an input port may send into the switch in one cycle", high=MAX_VCS)
     header_bytes: int = count("bytes", "what a packet carries besides data", low=0, high=64)
+    mask_cycles: int = count(
+        "network cycles", "that a line of which a core writes a sector in part, or that its atomics change, keeps its port longer",
+        low=0, high=4, default=0,
+    )  # fmt: skip
     coalescing_cores: int = count(
         "cores", "the most cores of a GPC, which share a read under way, of data, instructions or constants; cores are dealt"
         " evenly, those side by side together; 0: none share", low=0, high=128, default=0,

@@ -30,6 +30,7 @@ def contradictions(config: "MachineConfig") -> list[str]:
 
 SECOND_WAYS, SECOND_LINE_BYTES = 8, 128  # of the second constant cache
 MASKED_BYTES = 32  # of a sector that a load's mask of words covers
+LINE_BYTES, SECTOR_BYTES = 128, 32  # that the L1's banks were measured with
 Broken = Iterator[tuple[str, object, str]]
 
 
@@ -112,6 +113,11 @@ def _cache_rules(config: "MachineConfig") -> Broken:
         yield "l1c.second_bytes", second, f"it must be 0, or {a_way} (8 ways of 128 bytes) times a power of two, up to {most}"
     if config.l1d.hits_written_words and config.l1d.sector_bytes > MASKED_BYTES:
         yield "l1d.sector_bytes", config.l1d.sector_bytes, f"l1d.hits_written_words has a mask for {MASKED_BYTES} bytes"
+    if config.l1d.banked_tags and (config.l1d.line_bytes, config.l1d.sector_bytes) != (LINE_BYTES, SECTOR_BYTES):
+        allowed = f"l1d.banked_tags is for lines of {LINE_BYTES} bytes and sectors of {SECTOR_BYTES}"
+        yield "l1d.sector_bytes", config.l1d.sector_bytes, allowed
+    if config.l1d.return_cycles and not config.l1d.banked_tags:
+        yield "l1d.return_cycles", config.l1d.return_cycles, "it is for l1d.banked_tags, which counts wavefronts"
     if config.l2.fetch_bytes > config.l2.line_bytes:
         yield "l2.fetch_bytes", config.l2.fetch_bytes, f"it may be at most l2.line_bytes ({config.l2.line_bytes})"
     if config.l2.line_bytes % config.l1d.sector_bytes:

@@ -9,9 +9,11 @@ from simtlab.execute.simt_stack import lowest_lane
 from simtlab.execute.surface import FAULTED, NOWHERE, handle_of, locate
 from simtlab.execute.surface import SURFACE as IMAGE
 from simtlab.isa.spaces import LOCAL_BASE
+from simtlab.machine.core.lane_values import count_values
 from simtlab.machine.core.shared_memory import conflict_passes
 from simtlab.machine.core.state import MAX_ACCESSES
 from simtlab.machine.core.timing import Memory, timing_at
+from simtlab.machine.core.wavefronts import data_wavefronts, tag_wavefronts
 from simtlab.program.action import Action
 
 GLOBAL, LOCAL, SHARED, CONSTANT = (int(m) for m in (Memory.GLOBAL, Memory.LOCAL, Memory.SHARED, Memory.CONSTANT))
@@ -24,14 +26,18 @@ WORD_BYTES = 4
 @compiled
 def coalesce(gpu, core, op, warp, ins, mask):
     """Fill in the accesses of an instruction about to issue: its way, the lines it touches, its passes."""
-    op.accesses = 0
+    op.accesses = op.wavefronts = 0
     if mask == 0:
         return
     if op.memory == GENERIC:
         address = lane_address(warp, ins, lowest_lane(mask))
         op.memory = SHARED if is_shared(address) else LOCAL if is_local(address) else GLOBAL
     if op.memory == EXCHANGE:
-        op.passes = timing_at(core.slots[op.slot].timing).row[op.pc].passes
+        row = timing_at(core.slots[op.slot].timing).row[op.pc]
+        op.values = 1
+        if row.value_at >= 0:
+            op.values = count_values(warp.window + ins.operands[row.value_at], row.value_rows, mask)
+        op.passes = row.passes * op.values
         return
     if op.memory == SHARED:
         before = gpu.conflicts.wanted
@@ -56,6 +62,27 @@ def coalesce(gpu, core, op, warp, ins, mask):
             else:
                 add(op, address, ins.access_bytes, granule)
     measure(op)
+    if core.banked_tags and op.memory != CONSTANT and op.is_atomic == 0 and op.accesses > 0:
+        count_wavefronts(gpu, core, op, warp, ins, mask)
+
+
+@compiled
+def count_wavefronts(gpu, core, op, warp, ins, mask):
+    """How often an access goes through the L1's tags and data. Lanes that all want the same sector have it at once."""
+    tags = op.data_wavefronts = 1
+    if op.accesses > 1:
+        tags, op.data_wavefronts = tag_wavefronts(core.l1d, op), words_wavefronts(gpu, op, warp, ins, mask)
+    op.wavefronts = max(tags, op.data_wavefronts)
+    core.tag_wavefronts += tags
+    core.data_wavefronts += op.data_wavefronts
+
+
+@compiled
+def words_wavefronts(gpu, op, warp, ins, mask):
+    """Through the data: as shared memory, a wide access in parts; local memory lies word by word."""
+    if op.memory == GLOBAL and ins.access_bytes > WORD_BYTES:
+        return conflict_passes(gpu, warp, ins, mask, False)
+    return data_wavefronts(op)
 
 
 @compiled

@@ -210,7 +210,7 @@ def take_answer(gpu, core, requests):
     if request.kind not in (READ, WRITE, ATOMIC):  # of those, what becomes of them says whether anybody need look
         core.quiet = 0
     if request.kind == WRITE:
-        acknowledge(gpu, core, request.warp)
+        acknowledge(gpu, core, request.warp, request.born)
     elif request.kind == INSTRUCTION:
         instructions_came(core, request.address, gpu.cycle)
     else:
@@ -225,7 +225,7 @@ def take_answer(gpu, core, requests):
                 answer_came(core, core.ops[request.token], request, True, gpu.cycle)
             answered(gpu, core, request.token)
             if request.kind == ATOMIC:
-                acknowledge(gpu, core, request.warp)
+                acknowledge(gpu, core, request.warp, request.born)
         count_trip(core, request, gpu.cycle)
     if gpu.watch != 0:
         note_end(gpu, request)

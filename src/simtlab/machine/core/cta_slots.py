@@ -81,7 +81,7 @@ def move_in(gpu, core, k, number):
         core.slot_of[c, warp] = w
         cta.context[warp].smid = core.number
         cta.context[warp].warpid = w
-        take_slot(core, kernel, w, k, c, warp)
+        take_slot(gpu, core, kernel, w, k, c, warp)
     for scheduler in range(core.schedulers):
         if gpu.hooks.warp_scheduler_on_cta != 0:
             call_hook(gpu.hooks.warp_scheduler_on_cta, core.address, core.own_warp_scheduler[scheduler], np.uint64(c), gpu.cycle)
@@ -127,14 +127,14 @@ def number_lanes(context):
 
 
 @compiled
-def take_slot(core, kernel, w, k, c, warp):
+def take_slot(gpu, core, kernel, w, k, c, warp):
     """Give a warp its slot."""
     slot = core.slots[w]
     slot.cta, slot.warp, slot.kernel, slot.head, slot.buffered = c, warp, k, 0, 0
     slot.code, slot.timing, slot.code_base = kernel.code, kernel.timing, kernel.code_base
     slot.pc_counts = kernel.pc_counts + core.thread * kernel.count_bytes
     slot.facts = kernel.facts
-    slot.in_flight, slot.collecting, slot.stores, slot.reservations = 0, 0, 0, 0
+    slot.in_flight, slot.collecting, slot.stores, slot.reservations, slot.since = 0, 0, 0, 0, gpu.cycle
     slot.bloom, slot.asked_line, core.l0.line[w] = np.uint64(0), NO_WAY, NO_WAY
     slot.constants, slot.granted, slot.raised = kernel.constants, NO_WAY, 0
     core.stalled = np.uint64(core.stalled & ~bit_of(w))  # EXIT has a stall count too
@@ -151,9 +151,12 @@ def take_slot(core, kernel, w, k, c, warp):
 
 
 @compiled
-def acknowledge(gpu, core, w):
-    """A write (or an atomic) of a warp is where everybody sees it: a fence may wait for that, and a warp's end."""
+def acknowledge(gpu, core, w, born):
+    """A write (or an atomic) of a warp, sent in some cycle, is where everybody sees it: a fence may wait for that, and a warp's
+    end. Where that does not wait, another warp may have the slot by now."""
     slot = core.slots[w]
+    if born < slot.since:
+        return
     slot.stores -= 1
     if slot.stores == 0:
         core.membar = np.uint64(core.membar & ~bit_of(w))
@@ -168,7 +171,7 @@ def leave_if_drained(gpu, core, w):
     if core.draining & bit_of(w) == 0:
         return
     slot = core.slots[w]
-    if slot.in_flight > 0 or slot.stores > 0:
+    if slot.in_flight > 0 or (slot.stores > 0 and core.ends_early == 0):
         return
     if is_heard(gpu, ON_WARP_END):
         tell(gpu, core, ON_WARP_END, w)

@@ -8,7 +8,7 @@ from simtlab.machine.core.cta_slots import leave_if_drained
 from simtlab.machine.core.dependences import check
 from simtlab.machine.core.inflight import free_op, is_planned, lowest_bit, plan, plan_release, take_planned, take_released
 from simtlab.machine.core.kinds import OpState, Unit, WarProtection
-from simtlab.machine.core.ldst import count_load, offer
+from simtlab.machine.core.ldst import count_load, has_room, offer
 from simtlab.machine.core.operand_collector import bank_of, leave
 from simtlab.machine.core.scoreboard import bit_of, clear_hazards, hold, let_go, release
 from simtlab.machine.core.state import FIRST_PREDICATE
@@ -90,7 +90,7 @@ def dispatch(core, cycle):
     while place < core.collecting:
         unit = core.collector[core.in_order[place]]
         w = unit.slot
-        if unit.wanted == 0 and behind & bit_of(w) == 0 and (unit.unit != LDST or not is_full(core.ldst_queue)):
+        if unit.wanted == 0 and behind & bit_of(w) == 0 and (unit.unit != LDST or has_room(core, unit.sub_core)):
             core.moved = core.changed = cycle  # if it is not taken: a busy unit is free again by itself
             if begin(core, unit.op, unit.sub_core, row_of(core, core.ops[unit.op]), cycle):
                 leave(core, place)
@@ -214,7 +214,7 @@ def retire(gpu, core, number):
         count_load(gpu, core, number, row)
     slot = core.slots[w]
     slot.in_flight -= op.outlives == 0
-    if row.is_branch:
+    if row.switches:
         core.resolving = np.uint64(core.resolving & ~bit_of(w))
     if slot.in_flight == 0:
         core.busy_warp = np.uint64(core.busy_warp & ~bit_of(w))

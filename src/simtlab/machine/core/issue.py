@@ -18,6 +18,7 @@ from simtlab.machine.core.execution_units import NO_COPY, begin, begin_alone, fr
 from simtlab.machine.core.inflight import lowest_bit, new_op, plan, plan_release
 from simtlab.machine.core.instruction_buffer import advance
 from simtlab.machine.core.kinds import OpState, Unit, WarProtection
+from simtlab.machine.core.ldst import has_room
 from simtlab.machine.core.loads import is_counted, set_out
 from simtlab.machine.core.operand_collector import enter, free_collector
 from simtlab.machine.core.preemption import note_access
@@ -46,7 +47,7 @@ from simtlab.machine.core.state import N_UNITS, NO_BARRIER
 from simtlab.machine.core.texture_unit import has_place, take_place
 from simtlab.machine.core.timing import Memory, timing_at
 from simtlab.machine.events import ALLOW, is_among, is_heard, narrow, tell
-from simtlab.machine.fifo import NOTHING, is_full
+from simtlab.machine.fifo import NOTHING
 from simtlab.machine.hooks import EVENT_NUMBERS
 from simtlab.program.encode import code_at
 
@@ -175,7 +176,7 @@ def takes(core, sub_core, unit, cycle):
     if core.detail == 3:
         return free_collector(core, sub_core, unit) >= 0
     if unit == LDST:
-        return not is_full(core.ldst_queue)
+        return has_room(core, sub_core)
     if unit == TEX:
         return True
     if unit == SP and free_copy(core, sub_core, HEAVY, cycle + 1) != NO_COPY:
@@ -214,8 +215,8 @@ def issue_warp(gpu, core, w, heard):
         tell(gpu, core, ON_COMPARE, w)
     if row.unit != CONTROL:
         start(gpu, core, w, mask, ins, warp)
-    elif row.is_branch and core.branch_cycles > 0 and core.control_bits == 0:
-        resolve_later(gpu, core, w, pc)
+    elif row.is_branch and row.resolve > 0 and core.control_bits == 0:
+        resolve_later(gpu, core, w, pc, row.resolve)
     if is_deferred(core, ins, w):
         outcome = defer(gpu, core, w, pc, mask, warp)
     else:
@@ -261,11 +262,11 @@ def tell_of_flow(gpu, core, w, is_branch, outcome, went_back):
 @dissolved
 @compiled
 def follow_hints(gpu, core, w, row, pc, warp):
-    """Machine code: the stall count of an instruction, and a branch that was taken."""
+    """Machine code: the stall count of an instruction, and a branch that was taken or a split that goes on elsewhere."""
     stall(core, w, row, gpu.cycle)
     core.slots[w].granted = -1
-    if row.is_branch and core.branch_cycles > 0 and warp.pc != pc + 1:
-        resolve_later(gpu, core, w, pc)
+    if row.switches and row.resolve > 0 and warp.pc != pc + 1 and warp.status == RUNNING:
+        resolve_later(gpu, core, w, pc, row.resolve)
 
 
 @compiled
@@ -299,6 +300,7 @@ def start(gpu, core, w, mask, ins, warp):
     op.slot, op.pc, op.unit, op.memory = w, pc, row.unit, row.memory
     op.is_store, op.is_atomic, op.issued, op.active = row.is_store, row.is_atomic, gpu.cycle, count_lanes(mask)
     op.deterministic = row.deterministic
+    op.strong = row.strong & gpu.strong_around
     op.state, op.owner = COLLECTING, slot.age
     op.outlives = core.control_bits and row.memory == CONSTANT
     if row.unit == LDST:
@@ -365,14 +367,14 @@ def count_accesses(place, op):
 
 
 @compiled
-def resolve_later(gpu, core, w, pc):
+def resolve_later(gpu, core, w, pc, cycles):
     """A branch: the warp's next instruction is known some cycles from now."""
     number = new_op(core)
     op = core.ops[number]
     op.slot, op.pc, op.unit, op.outlives = w, pc, CONTROL, 0
     core.slots[w].in_flight += 1
     core.resolving = np.uint64(core.resolving | bit_of(w))
-    plan(core, number, gpu.cycle + core.branch_cycles)
+    plan(core, number, gpu.cycle + cycles)
 
 
 @dissolved

@@ -1,4 +1,5 @@
-"""The load/store unit: instructions in order, one line a cycle to the L1; a line that cannot be taken is tried again.
+"""The load/store unit: instructions in order, one line a cycle to the L1; a line that cannot be taken is tried again. A load waits
+until its sub-core can take the data of a hit (`l1d.return_cycles`), and instructions of other sub-cores overtake it.
 
 Every cycle in which the L1 rejects an access (a reservation failure) is counted by its cause, as LOADS does: no way free in
 the set (tag), no MSHR, no room towards the network.
@@ -14,7 +15,7 @@ from simtlab.machine.core.loads import accepted, count_global_load, is_counted
 from simtlab.machine.core.state import MAX_OPS, NO_BARRIER
 from simtlab.machine.core.timing import Memory, timing_at
 from simtlab.machine.events import is_heard, tell
-from simtlab.machine.fifo import NOTHING, bring_forward, front, is_full, pop, push
+from simtlab.machine.fifo import NOTHING, bring_forward, front, is_full, item_at, pop, push
 from simtlab.machine.hooks import EVENT_NUMBERS
 from simtlab.machine.memory.cache import line_of, lock
 from simtlab.machine.memory.constant_cache import fetch_constant
@@ -30,11 +31,20 @@ LDST = int(Unit.LDST)
 
 
 @compiled
+def has_room(core, sub_core):
+    """Whether the queue takes another instruction of a sub-core."""
+    return not is_full(core.ldst_queue) and core.queued[sub_core] < core.queue_share
+
+
+@compiled
 def offer(core, number):
-    """Take an instruction whose operands are read; False if the queue is full."""
-    if not push(core.ldst_queue, number):
+    """Take an instruction whose operands are read; False if the queue has no room for it."""
+    op = core.ops[number]
+    sub_core = core.sub_core_of[op.slot]
+    if not has_room(core, sub_core) or not push(core.ldst_queue, number):
         return False
-    core.ops[number].state = IN_LDST
+    core.queued[sub_core] += 1
+    op.state = IN_LDST
     return True
 
 
@@ -51,6 +61,11 @@ def serve(gpu, core, requests):
     if number != NOTHING and core.ldst_free > gpu.cycle:
         core.moved = gpu.cycle
         return
+    if number != NOTHING and core.return_cycles > 0 and is_held_up(gpu, core, core.ops[number]):
+        number = overtake_held_up(gpu, core)
+        if number == NOTHING:
+            core.moved = gpu.cycle
+            return
     if number != NOTHING:
         op = core.ops[number]
         if op.memory == SHARED or op.memory == EXCHANGE:
@@ -59,7 +74,7 @@ def serve(gpu, core, requests):
             serve_shared(gpu, core, op)
         elif op.served < op.accesses:
             before = op.served
-            for _ in range(core.l1_ports):
+            for _ in range(1 if op.memory == CONSTANT and core.one_constant > 0 else core.l1_ports):
                 serve_line(gpu, core, requests, number)
                 if core.ldst_blocked != NONE or op.served == op.accesses:
                     break
@@ -88,13 +103,54 @@ def choose_next(gpu, core):
 
 @compiled
 def keep_busy(core, op, cycle):
-    """How long an access keeps the L1: a load for some cycles at least, each line of a store or an atomic, each constant."""
+    """How long an access keeps the L1: a load for some cycles at least, each line of a store or an atomic, each constant, and none
+    for less than its wavefronts."""
     if op.memory == CONSTANT:
         core.ldst_free = cycle + core.one_constant
     elif op.is_store or op.is_atomic:
         core.ldst_free = cycle + core.store_cycles
+        if op.served == op.accesses:
+            core.ldst_free = max(core.ldst_free, op.began + op.wavefronts)
     elif op.served == op.accesses:
-        core.ldst_free = op.began + core.load_cycles
+        core.ldst_free = op.began + max(core.load_cycles, op.wavefronts)
+        if op.hits_ready > 0:
+            op.hits_ready = max(op.hits_ready, op.began + op.wavefronts - 1 + core.l1d.hit_latency)
+            if core.return_cycles > 0:
+                return_data(core, op)
+
+
+@compiled
+def is_held_up(gpu, core, op):
+    """Whether the sub-core of the next load still takes the data of an earlier one when the first of this one's would come."""
+    if op.began > 0 or op.is_store or op.is_atomic or op.memory == CONSTANT:
+        return False
+    return core.return_free[core.sub_core_of[op.slot]] > gpu.cycle + core.l1d.hit_latency
+
+
+@compiled
+def overtake_held_up(gpu, core):
+    """The oldest instruction of another sub-core comes first, if there is one that is not held up."""
+    queue, held = core.ldst_queue, 0
+    for place in range(queue.count):
+        op = core.ops[item_at(queue, place)]
+        sub_core = core.sub_core_of[op.slot]
+        if (held >> sub_core) & 1 == 0:
+            if not is_held_up(gpu, core, op):
+                bring_forward(queue, place)
+                core.known_miss = 0
+                core.ldst_blocked = NONE
+                return front(queue)
+            held |= 1 << sub_core
+    return np.int64(NOTHING)
+
+
+@compiled
+def return_data(core, op):
+    """The data of a load that hits go to its sub-core one wavefront after another."""
+    sub_core = core.sub_core_of[op.slot]
+    first = max(op.began + core.l1d.hit_latency, core.return_free[sub_core])
+    op.hits_ready = max(op.hits_ready, first + core.return_cycles * (op.data_wavefronts - 1))
+    core.return_free[sub_core] = first + core.return_cycles * op.data_wavefronts
 
 
 @compiled
@@ -104,6 +160,7 @@ def leave_if_served(gpu, core, number):
     if op.passes > 0 or op.served < op.accesses:
         return
     pop(core.ldst_queue)
+    core.queued[core.sub_core_of[op.slot]] -= 1
     core.moved = core.changed = gpu.cycle
     core.quiet = 0
     op.state = WAITING
@@ -131,7 +188,7 @@ def serve_shared(gpu, core, op):
             replay(core, op)
     latency = gpu.shared_latency
     if op.memory == EXCHANGE:
-        latency = timing_at(core.slots[op.slot].timing).row[op.pc].latency
+        latency = timing_at(core.slots[op.slot].timing).row[op.pc].latency + gpu.match_value_cycles * (op.values - 1)
     elif op.is_atomic:
         latency += gpu.shared_atomic_latency
     op.hits_ready = gpu.cycle + latency
@@ -206,7 +263,7 @@ def is_stuck(gpu, core):
     if number == NOTHING or core.rereads.count > 0 or not mshr_full(core.mshr) or not core.looks_ahead:
         return False
     op = core.ops[number]
-    if op.memory != GLOBAL or op.is_store or op.is_atomic or op.began == 0 or op.served == op.accesses:
+    if op.memory != GLOBAL or op.is_store or op.is_atomic or op.strong or op.began == 0 or op.served == op.accesses:
         return False
     core.ldst_blocked = why_rejected(core, op)
     return core.ldst_blocked != NONE

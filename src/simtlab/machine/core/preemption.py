@@ -249,14 +249,14 @@ def resume(gpu, core, k):
         cta = core.ctas[c]
         for warp in range(cta.n_warps):
             if cta.warps[warp].status != DONE:
-                come_back(core, kernel, k, c, warp)
+                come_back(gpu, core, kernel, k, c, warp)
         core.how[c], core.how_until[c] = RESTORING, gpu.cycle + switch_cycles(core, c)
         core.stopping = np.uint64(core.stopping | bit_of(c))
         look_soon(gpu, core, gpu.cycle + 1)
 
 
 @compiled
-def come_back(core, kernel, k, c, warp):
+def come_back(gpu, core, kernel, k, c, warp):
     """A warp of a CTA that was switched out has a slot again, and goes on where it was."""
     w = lowest_bit(np.uint64(~core.occupied))
     state = core.ctas[c].warps[warp]
@@ -264,7 +264,7 @@ def come_back(core, kernel, k, c, warp):
     core.frozen = np.uint64(core.frozen | bit_of(w))
     core.slot_of[c, warp] = w
     core.ctas[c].context[warp].warpid = w
-    take_slot(core, kernel, w, k, c, warp)
+    take_slot(gpu, core, kernel, w, k, c, warp)
     core.slots[w].head = state.pc
     look_at_head(core, w)
     if state.status == AT_BARRIER:

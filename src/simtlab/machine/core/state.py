@@ -84,6 +84,10 @@ op_t = record_in_order(
         ("last_arrival", "i4"),  # … and the last
         ("first_departure", "i4"),  # when the first of them left the L2 again,
         ("last_departure", "i4"),  # … and the last
+        ("strong", "i1"),  # a load that goes around the L1 (l1d.strong_loads)
+        ("values", "i1"),  # of a MATCH: different ones (core/lane_values.py)
+        ("wavefronts", "i1"),  # passes through the L1's tags or data that it takes at least (core/wavefronts.py); 0: not counted
+        ("data_wavefronts", "i1"),  # … through its data
         ("joined", "i1"),  # accesses that merged with a pending miss,
         ("missed", "i1"),  # … and that missed; the others hit
         ("level", "i1"),  # where the farthest of its data came from
@@ -115,6 +119,7 @@ slot_t = record_in_order(
         ("code", "i8"),  # of themselves,
         ("facts", "i8"),  # and of what mechanisms can know
         ("age", "i8"),
+        ("since", "i8"),  # the cycle in which its warp moved in
         ("bloom", "u8"),  # bloomboard: registers being read, hashed
         ("constants", "i8"),  # where the kernel's constant banks lie in the machine's memory
         ("granted", "i8"),  # the line of constants that has come for it, or comes
@@ -192,8 +197,11 @@ core_t = record_t(
         ("ldst_free", "i8"),  # when the L1 takes another access
         ("load_cycles", "i8"),  # least cycles a load keeps it,
         ("store_cycles", "i8"),  # … and each line of a store or an atomic
+        ("banked_tags", "i8"),  # wavefronts are counted
+        ("return_cycles", "i8"), ("return_free", "i8", (MAX_SUB_CORES,)),  # of a sub-core for data; when it takes more
+        ("queue_share", "i8"), ("queued", "i8", (MAX_SUB_CORES,)),  # instructions of a sub-core that may wait for the L1, and do
+        ("ends_early", "i8"),  # a warp's end waits for its stores to be sent, not to be acknowledged
         ("one_constant", "i8"),  # constants are read one address after another, each so many cycles; 0: a line a cycle
-        ("branch_cycles", "i8"),
         ("banks", "i8"),
         ("bank_mask", "i8"),  # banks - 1 if they are a power of two, else 0
         ("swizzled", "i8"),
@@ -270,9 +278,7 @@ core_t = record_t(
         ("lanes", "i8", (N_LANE_CLASSES,)),  # lanes that took part, by class of operation
         ("register_bank_conflicts", "i8"),
         ("write_conflicts", "i8"),
-        ("operands_read", "i8"),
-        ("operands_reused", "i8"),
-        ("operands_written", "i8"),
+        ("operands_read", "i8"), ("operands_reused", "i8"), ("operands_written", "i8"),
         ("unit_busy", "i8", (N_UNITS,)),
         ("occupied_warp_cycles", "i8"),
         ("resident_cta_cycles", "i8"),
@@ -283,13 +289,13 @@ core_t = record_t(
         ("dual_issued", "i8"),
         ("shared_passes", "i8"),
         ("shared_words", "i8"),
+        ("tag_wavefronts", "i8"), ("data_wavefronts", "i8"),
         ("accesses", "i8"),
         ("l1_hits", "i8"),
         ("l1_hits_reserved", "i8"),
         ("l1_misses", "i8"),
         ("l1_lookups", "i8"),
-        ("l1_data_reads", "i8"),
-        ("l1_data_writes", "i8"),
+        ("l1_data_reads", "i8"), ("l1_data_writes", "i8"),
         ("l1_fail", "i8", (4,)),
         ("l1i_hits", "i8"),
         ("l1i_misses", "i8"),

@@ -19,6 +19,7 @@ from simtlab.isa.shape import (
     SCALAR,
     SCALAR_64,
     UNIFORM_PREDICATE,
+    WORD,
 )
 from simtlab.machine.core.collector_record import MAX_SOURCES
 from simtlab.machine.core.kinds import Pending, Unit
@@ -64,6 +65,9 @@ timing_t = record_in_order(
         ("is_atomic", "i1"),
         ("is_branch", "i1"),
         ("is_fence", "i1"),
+        ("switches", "i1"),  # another split may go on behind it, as behind a branch
+        ("resolve", "i2"),  # cycles until it is known what is fetched behind it, if that is not the next instruction
+        ("strong", "i1"),  # a load that must see what other cores have written
         ("uses_memory", "i1"),  # it reads or writes what other cores may write or read
         ("deterministic", "i1"),  # class of a global load, see program/load_classes.py; -1: none
         ("sources", "i1"),
@@ -88,7 +92,9 @@ timing_t = record_in_order(
         ("slot_count", "i1", (N_SLOTS,)),
         ("slot_register", "i2", (N_SLOTS,)),  # the first register of each slot, or -1
         ("constant", "i8"),  # where in the constant banks it reads, or NO_CONSTANT or BY_INDEX
-        ("passes", "i4"),  # of an exchange between lanes
+        ("passes", "i2"),  # of an exchange between lanes
+        ("value_at", "i1"),  # … for each different value in this operand, or -1
+        ("value_rows", "i1"),  # of which it has one or two words
         ("load", "i4"),  # its number among the program's global loads
     ]
 )
@@ -110,6 +116,12 @@ TRANSFERS = (
     Action.BRANCH, Action.CALL, Action.RETURN, Action.INDIRECT_BRANCH, Action.INDIRECT_CALL, Action.SPLIT, Action.JUMP,
     Action.LIBRARY_CALL,
 )  # fmt: skip
+SWITCHES = (
+    *TRANSFERS, Action.CONVERGE, Action.YIELD, Action.WARP_SYNC, Action.COLLECTIVE, Action.EXCLUSIVE, Action.END_COLLECTIVE,
+    Action.END,
+)  # fmt: skip
+INDIRECT = (Action.JUMP, Action.RETURN, Action.INDIRECT_BRANCH, Action.INDIRECT_CALL)
+COLLECTIVES = (Action.COLLECTIVE, Action.END_COLLECTIVE)
 SPECIAL = frozenset(("rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh"))
 BY_OPCODE = {
     **dict.fromkeys(("and", "or", "xor", "not", "cnot", "lop3"), "logic"),
@@ -185,8 +197,8 @@ def of_machine_code(opcode: str) -> str:
     return f"{prefix}_{kind}"
 
 
-def timing_table(program: Program, units: Any, warp_passes: int) -> np.ndarray:
-    """One row for each instruction. `units` is the machine's section of that name; a narrow SIMD takes several passes."""
+def timing_table(program: Program, units: Any, issue: Any, warp_passes: int) -> np.ndarray:
+    """One row for each instruction. `units` and `issue` are the machine's sections; a narrow SIMD takes several passes."""
     record = new_records(1, timing_table_t)
     table = record["row"][0]
     bases = register_bases(program)
@@ -196,11 +208,21 @@ def timing_table(program: Program, units: Any, warp_passes: int) -> np.ndarray:
             row = table[number]
             _fill_unit(row, instruction, units, warp_passes)
             _fill_hints(row, instruction)
+            row["resolve"] = resolve_cycles(instruction, issue)
             _fill_registers(row, instruction, function.allocation.place, bases[name])
             number += 1
     table["deterministic"][:number] = program.load_classes
     table["load"][:number] = np.cumsum(program.load_classes >= 0) - 1
     return record
+
+
+def resolve_cycles(instruction: Lowered, issue: Any) -> int:
+    """How long a transfer of control keeps its warp from what follows."""
+    cycles = issue.branch_resolve_cycles
+    if cycles and instruction.hints is not None:
+        cycles += issue.indirect_branch_cycles * (instruction.action in INDIRECT)
+        cycles += issue.collective_cycles * (instruction.action in COLLECTIVES)
+    return int(cycles)
 
 
 def register_bases(program: Program) -> dict[str, int]:
@@ -218,7 +240,8 @@ def register_bases(program: Program) -> dict[str, int]:
 def _fill_unit(row: np.void, instruction: Lowered, units: Any, warp_passes: int) -> None:
     action = instruction.action
     row["is_branch"] = action in TRANSFERS
-    row["is_fence"] = action == Action.FENCE
+    row["value_at"] = -1
+    row["is_fence"], row["switches"] = action == Action.FENCE, action in SWITCHES
     row["waits_for"] = Pending.FIXED
     if action in CONTROL_ACTIONS:
         row["unit"], row["latency"], row["initiation"] = Unit.CONTROL, 1, 1
@@ -232,6 +255,9 @@ def _fill_unit(row: np.void, instruction: Lowered, units: Any, warp_passes: int)
             row["unit"] = Unit.UNIFORM
         row["latency"] = chosen.latency_cycles + (warp_passes - 1)
         row["initiation"] = chosen.initiation_cycles * warp_passes
+        if instruction.hints is not None:
+            row["latency"] += units.special_register_cycles * (instruction.origin.opcode == "S2R")
+            row["latency"] += units.uniform_special_cycles * (instruction.origin.opcode == "S2UR")
         if row["unit"] in (Unit.SFU, Unit.LDST):
             row["waits_for"] = Pending.SHORT
         if row["unit"] == Unit.LDST:
@@ -240,11 +266,14 @@ def _fill_unit(row: np.void, instruction: Lowered, units: Any, warp_passes: int)
                 longer = instruction.origin.opcode.lower()
                 row["passes"] = getattr(units, f"{longer}_passes")
                 row["latency"] += getattr(units, f"{longer}_cycles")
+            if instruction.spelling.startswith("match.any") and instruction.operands[1].kind in (WORD, PAIR):
+                row["value_at"], row["value_rows"] = 1, 1 + (instruction.operands[1].kind == PAIR)
         return
     row["unit"], row["latency"], row["initiation"] = Unit.LDST, 1, 1
     row["lane_class"] = LANE_CLASSES.index("texture" if action == Action.TEXTURE else "memory")
     row["is_store"] = action == Action.STORE or instruction.origin.opcode in ("sust", "SUST")
     row["is_atomic"], row["uses_memory"] = action == Action.ATOMIC, action != Action.COMPUTE
+    row["strong"] = action == Action.LOAD and is_strong(instruction)
     row["memory"] = Memory.SURFACE if action == Action.SURFACE else SPACES[instruction.space]
     if action == Action.COMPUTE:
         row["memory"] = Memory.CONSTANT
@@ -253,6 +282,14 @@ def _fill_unit(row: np.void, instruction: Lowered, units: Any, warp_passes: int)
     row["waits_for"] = Pending.SHORT if row["memory"] == Memory.SHARED else Pending.LONG
     if row["memory"] == Memory.CONSTANT:
         row["waits_for"] = Pending.CONSTANT
+
+
+def is_strong(instruction: Lowered) -> bool:
+    """A load that a core's cache must not answer: .cg, .cv, volatile and what is ordered beyond the CTA; STRONG.GPU or .SYS."""
+    parts = set(instruction.origin.modifiers)
+    if instruction.hints is not None:
+        return "STRONG" in parts and bool(parts & {"GPU", "SYS"})
+    return bool(parts & {"cg", "cv", "volatile", "mmio"}) or (bool(parts & {"relaxed", "acquire"}) and "cta" not in parts)
 
 
 def is_constant_load(instruction: Lowered) -> bool:

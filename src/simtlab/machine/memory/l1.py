@@ -70,7 +70,7 @@ def send(gpu, core, requests, kind, address, size, token, number):
     request = requests.entry[made]
     request.kind, request.address, request.bytes, request.token = kind, address, size, token
     request.core, request.home, request.born = core.number, core.cluster, gpu.cycle
-    request.pc, request.deterministic = -1, -1
+    request.pc, request.deterministic, request.mask = -1, -1, 0
     if number >= 0:
         op = core.ops[number]
         request.warp, request.pc, request.deterministic = op.slot, op.pc, op.deterministic
@@ -174,7 +174,7 @@ def were_written(cache, way, op):
 @compiled
 def goes_around(gpu, core, op, number):
     """Whether a load leaves the L1 alone: there is none, global memory skips it, or the policy says so."""
-    if core.l1d.enabled == 0 or (gpu.bypass_global and op.memory != LOCAL):
+    if core.l1d.enabled == 0 or (op.memory != LOCAL and (gpu.bypass_global or op.strong)):
         return True
     if gpu.hooks.l1_allocation_bypass == 0:
         return False

@@ -4,7 +4,7 @@ import numpy as np
 
 from simtlab.compiled import compiled
 from simtlab.machine.core.cta_slots import acknowledge
-from simtlab.machine.memory.cache import DIRTY, NO_WAY, address_of, invalidate, may_go, probe, touch, victim, write_words
+from simtlab.machine.memory.cache import DIRTY, NO_WAY, address_of, invalidate, line_of, may_go, probe, touch, victim, write_words
 from simtlab.machine.memory.l1 import (
     LOCAL,
     NO_NETWORK,
@@ -67,8 +67,25 @@ def store_line(gpu, core, requests, number):
         return NO_NETWORK
     core.l1_lookups += is_cached
     if gpu.combining_cycles == 0 or not combine(gpu, core, requests, number):
-        note_store(gpu, core, requests, send(gpu, core, requests, WRITE, address, op.bytes[op.served], number, number))
+        made = send(gpu, core, requests, WRITE, address, op.bytes[op.served], number, number)
+        requests.entry[made].mask = mask_cycles(gpu, core, op)
+        note_store(gpu, core, requests, made)
     return NONE
+
+
+@compiled
+def mask_cycles(gpu, core, op):
+    """How long the first request of a line keeps the core's port for the mask of the bytes that are written, if some sector is not
+    as a whole. An atomic always has one."""
+    if gpu.mask_cycles == 0:
+        return np.int64(0)
+    line, k = line_of(core.l1d, op.lines[op.served]), op.served
+    if k > 0 and line_of(core.l1d, op.lines[k - 1]) == line and (op.is_atomic == 0 or op.turn[k - 1] == op.turn[k]):
+        return np.int64(0)
+    while op.is_store and k < op.accesses and line_of(core.l1d, op.lines[k]) == line and op.bytes[k] == gpu.sector_bytes:
+        k += 1
+    is_whole = op.is_store and (k == op.accesses or line_of(core.l1d, op.lines[k]) != line)
+    return np.int64(0) if is_whole else gpu.mask_cycles
 
 
 @compiled
@@ -107,7 +124,7 @@ def store_in_cache(gpu, core, requests, number, way):
     touch(cache, way)
     core.l1_lookups += 1
     core.l1_data_writes += 1
-    acknowledge(gpu, core, op.slot)
+    acknowledge(gpu, core, op.slot, gpu.cycle)
     return NONE
 
 
@@ -123,5 +140,6 @@ def send_atomic(gpu, core, requests, number):
         invalidate(core.l1d, way)
     op.outstanding += 1
     core.l1_lookups += core.l1d.enabled
-    send(gpu, core, requests, ATOMIC, address, op.bytes[op.served], number, number)
+    made = send(gpu, core, requests, ATOMIC, address, op.bytes[op.served], number, number)
+    requests.entry[made].mask = mask_cycles(gpu, core, op)
     return NONE

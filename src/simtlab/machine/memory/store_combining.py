@@ -34,7 +34,7 @@ def combine(gpu, core, requests, number):
         return False
     request.words = np.uint64(request.words | np.uint64(op.first[op.served]))
     core.stores_combined += 1
-    acknowledge(gpu, core, op.slot)
+    acknowledge(gpu, core, op.slot, gpu.cycle)
     return True
 
 

@@ -125,6 +125,8 @@ def deliver_to_cores(gpus, cores, network, requests):
 @compiled
 def inject(coalescer, gpu, cores, slices, network, requests, cluster, cycle):
     """The cores of a cluster take turns at its network port."""
+    if gpu.mask_cycles != 0 and cycle < gpu.port_free[cluster]:
+        return
     first = cluster * gpu.cores_per_cluster
     turn = gpu.inject_turn[cluster]
     for k in range(turn, turn + gpu.cores_per_cluster):
@@ -145,6 +147,8 @@ def inject(coalescer, gpu, cores, slices, network, requests, cluster, cycle):
                 sent = pop(cores[c].inject)
                 if not joins:
                     requests.entry[sent].sent = gpu.cycle - requests.entry[sent].born
+            if gpu.mask_cycles != 0 and request.kind != READ and request.mask > 0:
+                gpu.port_free[cluster] = cycle + 1 + request.mask
             if shares and not joins:
                 note_sent(coalescer, gpu, slices, requests, number)
             have_left(gpu, cores[c], cluster, size)

@@ -8,9 +8,11 @@ and for a short while if the L2 has the line, longer if it must come from DRAM (
 Code and constants are shared by all of a GPC until they have come.
 
 A line that is being read is one entry of a table for all GPCs, by a hash of its address, with the sectors that were asked for and
-the last packet of each GPC that others may join. Once somebody asks for other sectors of it, each core asks for itself until the
-entry has gone (fitted: ncu, L2 sectors of gather.14, mergeHistogram64 and MM, which with an entry for each set of sectors come to
-0.75, 0.35 and 0.63 of the H200's). Those who wait for a request are a list by `next` that it begins.
+the last packet of each GPC that others may join. Whoever asks for other sectors of the line, of whatever GPC, asks for itself and
+ends the entry: the next one begins anew. So cores of an H200's GPC that read different sectors of the same lines at once share
+hardly any of their reads (`tests/timing/test_h200_sharing.py`), of which an entry for each set of sectors would make 50 to 75%, and
+mergeHistogram64, whose GPCs read different sectors of the same lines, shares hardly any. Those who wait for a request are a list by
+`next` that it begins.
 """
 
 import numpy as np
@@ -29,11 +31,10 @@ FREE = -1
 CORES_OF_A_TPC = 2
 READ, INSTRUCTION, CONSTANT = int(Kind.READ), int(Kind.INSTRUCTION), int(Kind.CONSTANT)
 ANY_TIME = np.int64(1 << 62)
-MIXED = 0  # several reads have asked for different sectors
 
 line_t = record_t(
     [
-        ("key", "i8"),  # its address, see `key_of`
+        ("key", "i8"),  # its address, see `key_of`; or FREE
         ("until", "i8"),  # the last cycle in which reads of it are shared
         ("sectors", "i8"),
         ("packet", "i4", (MAX_GROUPS,)),  # of each group: the first request of the last one that others may join, or FREE
@@ -71,7 +72,7 @@ def is_coalesced(coalescer, request):
 @compiled
 def key_of(gpu, request):
     """The line of a read; code is shared request by request."""
-    return request.address >> gpu.packet_shift << gpu.packet_shift if request.kind == READ else request.address | 1
+    return request.address >> gpu.sharing_shift << 1 if request.kind == READ else request.address << 1 | 1
 
 
 @compiled
@@ -115,25 +116,24 @@ def wait_for(requests, number, first):
 
 @compiled
 def note_sent(coalescer, gpu, slices, requests, number):
-    """A packet is under way: others may wait for its answer, for as long as the L2 takes to have it."""
+    """A packet is under way: others may wait for its answer, for as long as the L2 takes to have it. One that asks for other
+    sectors of a line than the packet before it has ended that one's entry."""
     request = requests.entry[number]
     key = key_of(gpu, request)
     line = coalescer.lines[place_of(key)]
-    if line.key != key or (request.kind == READ and gpu.cycle > line.until):
-        if line.key != key and gpu.cycle <= line.until:
-            return  # another line's place
-        line.key, line.sectors, line.until = key, request.sectors, 0
-        line.packet[: coalescer.groups] = FREE
-    elif request.kind == READ and line.sectors != request.sectors:
-        line.sectors = MIXED
+    is_open = line.key != FREE and gpu.cycle <= line.until
+    if is_open and line.key != key:
+        return  # another line's place
+    if is_open and line.sectors != request.sectors:
+        line.key = FREE
         return
-    line.packet[coalescer.group[request.core]] = number
-    if request.kind == READ and coalescer.hit_cycles == 0:
-        line.until = ANY_TIME
-    elif request.kind == READ and is_there(gpu, slices[request.slice], request):
-        line.until = gpu.cycle + coalescer.hit_cycles
-    elif request.kind == READ and line.until == 0:
-        line.until = gpu.cycle + coalescer.miss_cycles
+    if not is_open:
+        line.key, line.sectors = key, request.sectors
+        line.packet[: coalescer.groups] = FREE
+    line.packet[coalescer.group[request.core]], line.until = number, ANY_TIME
+    if request.kind == READ and coalescer.hit_cycles > 0:
+        has_it = is_there(gpu, slices[request.slice], request)
+        line.until = gpu.cycle + (coalescer.hit_cycles if has_it else coalescer.miss_cycles)
 
 
 @compiled
