@@ -67,6 +67,33 @@ def test_launches_whose_ctas_do_something_else_are_a_cluster_of_their_own():
     assert [run.timing.sampled.share for run in runs] == [1, 1, 0, 1, 0]
 
 
+GATHER = r"""
+extern "C" __global__ void gather(const int *index, const float *x, float *y) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = 0;
+    for (int k = 0; k < 8; k++) sum += x[index[(i + 37 * k) % (gridDim.x * blockDim.x)]];
+    y[i] = sum;
+}
+"""
+
+
+def test_launches_whose_ctas_find_less_of_what_they_touched_are_a_cluster_of_their_own():
+    """The same instructions, lanes and lines of each access: words by chance of 8 KB for all, then of 4 MB."""
+    rng, count, span = np.random.default_rng(3), 40 * BLOCK, 1 << 20
+
+    def cycles(sample) -> list[tuple[int, float]]:
+        gpu = device(sample)
+        kernel, x, y = gpu.compile(GATHER)["gather"], gpu.zeros(span), gpu.zeros(count)
+        near, far = (gpu.array(rng.integers(0, most, count).astype(np.int32)) for most in (1 << 11, span))
+        runs = [kernel(40, BLOCK, [index, x, y]) for index in (near, near, near, far, far, near)]
+        return [(run.cycles, run.timing.sampled.share if sample else 1.0) for run in runs]
+
+    full, sampled = cycles(None), cycles(True)
+    assert full[3][0] > 1.5 * full[2][0]
+    assert [share > 0 for _, share in sampled] == [True, True, False, True, True, False]
+    assert sampled[3][0] == pytest.approx(full[3][0], rel=0.1)
+
+
 def test_a_machine_that_does_not_sample_times_every_launch(same):
     (full, *_), _ = same
     assert all(run.timing.sampled is None for run in full)

@@ -13,7 +13,7 @@ from functools import cache
 
 import numpy as np
 
-from simtlab.execute.counting import no_counts
+from simtlab.execute.counting import no_counts, no_lines
 from simtlab.execute.cta import run_ctas_at, run_ctas_in_step_at
 from simtlab.execute.races import new_watch
 from simtlab.execute.state import FaultCode, Outcome, cta_t, field_offset, launch_t, window_t, worker_t
@@ -129,6 +129,8 @@ class Worker:
         self.record["windows"] = self.windows.ctypes.data
         self.counts = no_counts(len(program.lowered) if counts else 0)
         self.record["counts"] = self.counts.ctypes.data if counts else 0
+        self.lines = no_lines() if counts else no_counts(0)
+        self.record["seen"] = self.lines.ctypes.data
 
 
 class GridRun:

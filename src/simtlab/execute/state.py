@@ -184,6 +184,7 @@ worker_t = np.dtype(
         ("changes", "i8"),  # stores, and atomics that changed memory
         ("executed", "i8"),
         ("counts", "i8"),  # host address of a row for each instruction (counting.py), or 0: nobody asks
+        ("seen", "i8"),  # … and of the table of lines that it has touched
         ("fault", "i4"),
         ("fault_pc", "i4"),
         ("fault_warp", "i4"),

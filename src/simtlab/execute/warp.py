@@ -40,7 +40,7 @@ def run_warp(launch, code, worker, cta, warp, quantum):
         executed += 1
         mask = lanes_of(warp, ins)
         if worker.counts != 0:
-            count(worker, warp, ins, warp.pc, mask)
+            count(worker, cta, warp, ins, warp.pc, mask)
         outcome = execute(launch, code, worker, cta, warp, ins, warp.pc, mask, warp.executed + executed)
     warp.executed += executed
     worker.executed += executed

@@ -141,7 +141,7 @@ class Clusters:
         """The first launch of a kernel, which was timed. What it executed is known from that, lines of memory apart."""
         profile = no_counts(len(run.counts_by_instruction))
         profile["executed"], profile["lanes"] = run.counts_by_instruction[:, ISSUED], run.work_by_instruction["lanes"]
-        profile["lines"] = UNKNOWN
+        profile["lines"] = profile["fresh"] = UNKNOWN
         self._kernels[kernel] = Kernel(program, [Cluster(size, profile, True, 1, [run], [is_stale])])
 
     def add(self, kernel: Hashable, size: Size, profile: np.ndarray) -> Cluster:
@@ -161,7 +161,7 @@ class Clusters:
     def _is_like(self, cluster: Cluster, size: Size, profile: np.ndarray) -> bool:
         tolerance = SIZES * self.similar
         near = differs_by(cluster.instructions, int(profile["executed"].sum())) <= tolerance
-        return near and cluster.size.is_like(size, tolerance) and are_alike(cluster.profile, profile, self.similar)
+        return near and cluster.size.is_like(size, tolerance) and are_alike(cluster.profile, profile, self.similar, True)
 
     def note(self, kernel: Hashable, cluster: Cluster, run: TimedRun, is_stale: bool) -> None:
         """A launch of a cluster was timed: the others are estimated anew."""

@@ -124,7 +124,8 @@ class SampledMachine(Machine):
         layout = Layout(tuple(counters), len(stalls), stalls.shape[1], len(table), len(loads))
         row = layout.row([np.array([self.cycle]), np.array(list(counters.values())), stalls, table, loads])
         profile = no_counts(len(table))
-        profile["executed"], profile["lanes"], profile["lines"] = table[:, ISSUED], table[:, Work.LANES], UNKNOWN
+        profile["executed"], profile["lanes"] = table[:, ISSUED], table[:, Work.LANES]
+        profile["lines"] = profile["fresh"] = UNKNOWN
         return Reading(row, profile, self._progress(), self.issued, counters["dram_bus_cycles"], self.own_lines, self.ended)
 
     @property

@@ -25,14 +25,17 @@ def taken_from(later: np.ndarray, earlier: np.ndarray) -> np.ndarray:
     return found
 
 
-def are_alike(one: np.ndarray, other: np.ndarray, tolerance: float) -> bool:
-    """Whether the shares of their instructions, the lanes that take part in one, and the lines of memory that one touches differ
-    by no more than a tolerance. How many instructions there are makes no difference."""
+def are_alike(one: np.ndarray, other: np.ndarray, tolerance: float, with_fresh: bool = False) -> bool:
+    """Whether the shares of their instructions, the lanes that take part in one, and the lines of memory that one touches (with
+    `with_fresh` also those that its CTA had not touched lately) differ by no more than a tolerance. How many instructions there are
+    makes no difference."""
     first, second = (int(counts["executed"].sum()) for counts in (one, other))
     if not first or not second:
         return first == second
     moved = np.abs(one["executed"] / first - other["executed"] / second).sum() / 2
-    known = ("lanes", "lines") if min(int(one["lines"].sum()), int(other["lines"].sum())) >= 0 else ("lanes",)
+    known: tuple[str, ...] = ("lanes",)
+    if min(int(one["lines"].sum()), int(other["lines"].sum())) >= 0:
+        known = ("lanes", "lines", "fresh") if with_fresh else ("lanes", "lines")
     rates = [(int(one[name].sum()) / first, int(other[name].sum()) / second) for name in known]
     return bool(moved <= tolerance) and all(differs_by(*pair) <= tolerance for pair in rates)
 
