@@ -318,3 +318,13 @@ def test_machine_code_is_the_same_whatever_the_reconvergence_of_ptx():
         program = gpu.compile('extern "C" __global__ void k(int *x) { if (x[threadIdx.x]) x[threadIdx.x] = 3; }')["k"].program
         texts.append([(one.action, one.operands) for one in program.lowered])
     assert texts[0] == texts[1]
+
+
+def test_lanes_that_sleep_a_few_times_are_waited_for():
+    """Only what sleeps on and on is left behind (core.yield_after): machine code's YIELD is another matter."""
+    gpu = sl.Gpu(reconvergence="barriers")
+    out = gpu.zeros(32, "u4")
+    gpu.compile("""extern "C" __global__ void sleepers(unsigned *out) {
+        for (unsigned n = 0; n < (threadIdx.x & 3); n++) __nanosleep(20);
+        out[threadIdx.x] = __activemask(); }""")["sleepers"](1, 32, [out])
+    assert (out.numpy() == 0xFFFFFFFF).all()

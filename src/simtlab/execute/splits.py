@@ -92,8 +92,10 @@ def steer_rarely(launch, worker, cta, warp, ins, pc, mask):
         return meet_warp(launch, worker, warp, ins, pc, mask)
     if action == YIELD:
         warp.pc = pc + 1
+        every = ins.operands[0]  # of PTX, whose splits tire; machine code's YIELD has none
+        state = tire(warp, every, every) if every > 0 else YIELDED
         if warp.depth > 0:
-            give_way(warp, YIELDED)
+            give_way(warp, state)
         return OUT_SPENT
     if action == SAVE_BARRIER:
         for lane in range(32):

@@ -26,7 +26,7 @@ WORD_BYTES = 4
 @compiled
 def coalesce(gpu, core, op, warp, ins, mask):
     """Fill in the accesses of an instruction about to issue: its way, the lines it touches, its passes."""
-    op.accesses = op.wavefronts = 0
+    op.accesses = op.wavefronts = op.data_wavefronts = 0
     if mask == 0:
         return
     if op.memory == GENERIC:
