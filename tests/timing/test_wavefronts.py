@@ -66,3 +66,28 @@ def test_lines_whose_parities_are_the_same_lie_in_one_bank(device):
 def test_a_machine_without_banks_counts_none():
     found = sl.Gpu("h200", set={"core.cores": 1, "l1d.banked_tags": False, "l1d.return_cycles": 0})
     assert wavefronts(found, "bytes_4", np.arange(32, dtype="i4") * 128) == (-OFFSETS, -OFFSETS)
+
+
+SURFACE = """
+extern "C" __global__ void after(cudaSurfaceObject_t s, const int *data, int apart, unsigned *out)
+{
+    int sum = 0;
+    float texel = 0;
+    for (int k = 0; k < 4; k++) { int v; asm volatile("ld.global.ca.s32 %0, [%1];" : "=r"(v) : "l"(data + threadIdx.x * apart)); sum += v; }
+    for (int k = 0; k < 2; k++) texel += surf2Dread<float>(s, threadIdx.x * 4, 0);
+    out[64] = sum + texel;
+    __syncthreads();
+    unsigned begin = clock();
+    for (int k = 0; k < 8; k++) texel += surf2Dread<float>(s, threadIdx.x * 4 + ((int)texel & 0), 0);
+    out[threadIdx.x] = texel == 12345 ? 0 : clock() - begin;
+}"""
+
+
+def test_a_surface_takes_as_long_whatever_was_accessed_before_it():
+    def took(apart: int) -> int:
+        gpu = sl.Gpu("h200", set={"core.cores": 1})
+        surface, out = gpu.surface(gpu.array(np.zeros((2, 32), "f4"))), gpu.zeros(65, "u4")
+        gpu.compile(SURFACE)["after"](1, 32, [surface, gpu.zeros(1 << 12, "i4"), np.int32(apart), out])
+        return int(out.numpy()[0])
+
+    assert took(32) == took(1)
