@@ -49,15 +49,15 @@ def test_lines_are_those_that_neighbouring_lanes_do_not_share(counted):
         assert counted[-1].counts["lines"].sum() == lines + 1  # and the store's one
 
 
-def test_fresh_lines_are_those_that_a_cta_touches_for_the_first_time(counted):
-    """Four CTAs of two warps, all on the same line twice: each CTA's first access is fresh, whichever host thread runs it."""
+def test_cold_lines_are_those_that_a_cta_touches_for_the_first_time(counted):
+    """Four CTAs of two warps, all on the same line twice: each CTA's first access is cold, whichever host thread runs it."""
     gpu = sl.Gpu(threads=2)
     kernel = gpu.compile("""extern "C" __global__ void twice(const volatile float *x, float *y)
                             { y[blockIdx.x * 64 + threadIdx.x] = x[threadIdx.x & 31] + x[threadIdx.x & 31]; }""")["twice"]
     kernel(4, 64, [gpu.zeros(32), gpu.zeros(256)])
     found = counted[-1].counts
     loads = found["lines"] == 8
-    assert (found["fresh"][loads].sum(), found["lines"][loads].sum()) == (4 + 8, 3 * 8)  # and both of the warps' stores
+    assert (found["cold"][loads].sum(), found["lines"][loads].sum()) == (4 + 8, 3 * 8)  # and both of the warps' stores
 
 
 def test_nothing_is_counted_where_nobody_asks(monkeypatch):

@@ -129,9 +129,9 @@ def test_profiles_are_alike_by_shares_lanes_and_lines_whatever_their_length():
 
 def test_profiles_of_launches_differ_by_the_lines_that_are_new_to_a_cta():
     one, other = (counts([100, 100], [3200, 3200], [0, 1000]) for _ in range(2))
-    one["fresh"], other["fresh"] = [0, 100], [0, 150]
+    one["cold"], other["cold"] = [0, 100], [0, 150]
     assert are_alike(one, other, 0.1)
-    assert not are_alike(one, other, 0.1, with_fresh=True)
+    assert not are_alike(one, other, 0.1, with_cold=True)
 
 
 def test_a_gap_that_one_window_is_enough_for_is_as_sure_as_the_windows_it_agreed_with():

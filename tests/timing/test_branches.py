@@ -60,29 +60,23 @@ def test_a_split_that_goes_on_elsewhere_waits_as_after_a_branch(device):
 
 
 # Both halves come to a WARPSYNC.COLLECTIVE of all lanes, each to its own.
-MEETING = """
+COMING = """BSSY B1, {{behind{0}}} | stall=4
+WARPSYNC.COLLECTIVE R31, {{back{0}}} | stall=5
+VIADD R30, R30, 0x1 | stall=4
+ENDCOLLECTIVE
+back{0}:
+BSYNC B1 | stall=5
+behind{0}:
+"""
+MEETING = f"""
 LOP3.LUT P0, RZ, R0, 0x10, RZ, 0xc0, !PT | stall=13
 MOV R30, 0x0 | stall=4
 MOV R31, 0xffffffff | stall=4
-BSSY B0, {together} | stall=4
-@P0 BRA {other}
-BSSY B1, {one} | stall=4
-WARPSYNC.COLLECTIVE R31, {mine} | stall=5
-VIADD R30, R30, 0x1 | stall=4
-ENDCOLLECTIVE
-mine:
-BSYNC B1 | stall=5
-one:
-BRA {meet}
+BSSY B0, {{together}} | stall=4
+@P0 BRA {{other}}
+{COMING.format(1)}BRA {{meet}}
 other:
-BSSY B1, {two} | stall=4
-WARPSYNC.COLLECTIVE R31, {theirs} | stall=5
-VIADD R30, R30, 0x1 | stall=4
-ENDCOLLECTIVE
-theirs:
-BSYNC B1 | stall=5
-two:
-NOP
+{COMING.format(2)}NOP
 meet:
 BSYNC B0 | stall=5
 together:

@@ -73,7 +73,11 @@ extern "C" __global__ void after(cudaSurfaceObject_t s, const int *data, int apa
 {
     int sum = 0;
     float texel = 0;
-    for (int k = 0; k < 4; k++) { int v; asm volatile("ld.global.ca.s32 %0, [%1];" : "=r"(v) : "l"(data + threadIdx.x * apart)); sum += v; }
+    for (int k = 0; k < 4; k++) {
+        int value;
+        asm volatile("ld.global.ca.s32 %0, [%1];" : "=r"(value) : "l"(data + threadIdx.x * apart));
+        sum += value;
+    }
     for (int k = 0; k < 2; k++) texel += surf2Dread<float>(s, threadIdx.x * 4, 0);
     out[64] = sum + texel;
     __syncthreads();

@@ -15,9 +15,9 @@ NO_LINE = np.int64(-1)
 
 # A row for each instruction: executions by warps, lanes that took part, and lines of global memory. A warp's lanes are gone through
 # in order, and each that is in another line than the one before it counts: as many as a GPU fetches where lanes go through memory.
-# `fresh` are those of them that a table of the CTA's last lines has not, as a cache of its own would miss them.
-count_t = np.dtype([("executed", "i8"), ("lanes", "i8"), ("lines", "i8"), ("fresh", "i8")])
-COUNT_BYTES, LANES_AT, LINES_AT, FRESH_AT = count_t.itemsize, 8, 16, 24
+# `cold` are those of them that a table of the CTA's last lines has not, as a cache of its own would miss them.
+count_t = np.dtype([("executed", "i8"), ("lanes", "i8"), ("lines", "i8"), ("cold", "i8")])
+COUNT_BYTES, LANES_AT, LINES_AT, COLD_AT = count_t.itemsize, 8, 16, 24
 SEEN_BITS = 12  # of the table's size: 4096 lines, 512 KB
 CTA_BITS = 20  # of an entry
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -40,23 +40,23 @@ def count(worker, cta, warp, ins, pc, mask):
     store_i64(place + LANES_AT, load_i64(place + LANES_AT) + count_lanes(mask))
     is_access = ins.action == LOAD or ins.action == STORE or ins.action == ATOMIC
     if is_access and (ins.space == GLOBAL or ins.space == GENERIC):
-        lines, fresh = lines_touched(worker.seen, cta.number, warp, ins, mask)
+        lines, cold = lines_touched(worker.seen, cta.number, warp, ins, mask)
         store_i64(place + LINES_AT, load_i64(place + LINES_AT) + lines)
-        store_i64(place + FRESH_AT, load_i64(place + FRESH_AT) + fresh)
+        store_i64(place + COLD_AT, load_i64(place + COLD_AT) + cold)
 
 
 @compiled
 def lines_touched(seen, number, warp, ins, mask):
     """How often the line changes from lane to lane, and how often to one that the CTA has not touched lately (with a table)."""
-    lines, fresh, last = 0, 0, NO_LINE
+    lines, cold, last = 0, 0, NO_LINE
     for lane in range(32):
         if (mask >> np.uint32(lane)) & np.uint32(1):
             line = lane_address(warp, ins, lane) >> LINE_SHIFT
             if line != last:
                 lines += 1
-                fresh += seen != 0 and note_line(seen, number, line)
+                cold += seen != 0 and note_line(seen, number, line)
             last = line
-    return lines, fresh
+    return lines, cold
 
 
 @compiled

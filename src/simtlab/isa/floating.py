@@ -7,7 +7,7 @@ factor's (division: the dividend's, then the divisor's), with its sign and paylo
 from llvmlite import ir
 
 from simtlab.isa import rounding
-from simtlab.isa.lanes import F32, I1, Lanes
+from simtlab.isa.lanes import F32, Lanes
 from simtlab.isa.rounding import FORMATS
 from simtlab.isa.table import Modifiers, operation
 
@@ -87,18 +87,15 @@ def flushed(lanes: Lanes, m: Modifiers, name: str, operands: tuple[ir.Value, ...
     b, least, scale = lanes.b, 2.0**-126, lanes.constant(F32, 2.0**24)
     doubtful = b.fcmp_ordered("==", lanes.map("llvm.fabs", result), lanes.constant(F32, least))
     result = rounding.flush(lanes, result)
-    usual = b.block
-    with b.if_then(lanes.call(f"llvm.vector.reduce.or.v{doubtful.type.count}i1", I1, [doubtful]), likely=False):
+
+    def corrected() -> ir.Value:
         larger = (b.fmul(operands[0], scale), operands[1], *(b.fmul(z, scale) for z in operands[2:]))
         size = lanes.map("llvm.fabs", rounding.compute(lanes, name, m.rounding, *larger))
         subnormal = b.and_(doubtful, b.fcmp_ordered("<", size, lanes.constant(F32, least * 2.0**24)))
         zero = lanes.map("llvm.copysign", lanes.constant(F32, 0.0), result)
-        corrected = b.select(subnormal, zero, result)
-        rare = b.block
-    value = b.phi(result.type)
-    value.add_incoming(result, usual)
-    value.add_incoming(corrected, rare)
-    return value
+        return b.select(subnormal, zero, result)
+
+    return rounding.unless_any(lanes, doubtful, result, corrected)
 
 
 @operation("min[.ftz][.NaN][.xorsign.abs].f32", "T = T T")

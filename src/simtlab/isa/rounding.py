@@ -5,6 +5,7 @@ Round-to-nearest arithmetic on f32 and f64 uses the host's plain instructions; d
 around one instruction; narrower formats are rounded by integer arithmetic (`round_significand`).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from llvmlite import ir
@@ -103,16 +104,25 @@ def propagated_nan(lanes: Lanes, result: ir.Value, *operands: ir.Value) -> ir.Va
     b = lanes.b
     bits = lanes.to_bits(result)
     nan = is_nan(lanes, result)
-    usual = b.block
-    with b.if_then(lanes.call(f"llvm.vector.reduce.or.v{nan.type.count}i1", ir.IntType(1), [nan]), likely=False):
+
+    def corrected() -> ir.Value:
         chosen = number(lanes, bits, INVALID_F64)
         for operand in reversed(operands):
             chosen = b.select(is_nan(lanes, operand), quieted(lanes, operand), chosen)
-        corrected = b.select(nan, chosen, bits)
-        rare = b.block
-    value = b.phi(bits.type)
-    value.add_incoming(bits, usual)
-    value.add_incoming(corrected, rare)
+        return b.select(nan, chosen, bits)
+
+    return unless_any(lanes, nan, bits, corrected)
+
+
+def unless_any(lanes: Lanes, rare: ir.Value, usual: ir.Value, corrected: Callable[[], ir.Value]) -> ir.Value:
+    """The usual value, unless what is rare holds in some lane: then what `corrected` builds."""
+    b, before = lanes.b, lanes.b.block
+    with b.if_then(lanes.call(f"llvm.vector.reduce.or.v{rare.type.count}i1", ir.IntType(1), [rare]), likely=False):
+        other = corrected()
+        behind = b.block
+    value = b.phi(usual.type)
+    value.add_incoming(usual, before)
+    value.add_incoming(other, behind)
     return value
 
 

@@ -4,8 +4,8 @@ The unit evaluates a quadratic in tables (Oberman, Siu, A High-Performance Area-
 2005). The upper bits of the operand's significand pick a segment, the rest is the offset x in it, and the result is cut from
 C0 + C1·x + C2·square(x) in fixed point. The squarer drops what partial products have below a place. envytools (nvhw/sfu.c)
 found that in a GPU of 2006; that an H200 does the same was found by fitting all its answers, from which the coefficients
-come, too (`coefficients`), and those of sqrt and tanh, which that GPU had not. The exceptions, 1/sqrt(x) of powers of four
-and log2(1), are exact. Tests hold every function to sums over all answers of the H200.
+come, too (`special_function_tables`), and those of sqrt and tanh, which that GPU had not. The exceptions, 1/sqrt(x) of powers
+of four and log2(1), are exact. Tests hold every function to sums over all answers of the H200.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from functools import cached_property, reduce
 
 from llvmlite import ir
 
-from simtlab.isa import coefficients
+from simtlab.isa import special_function_tables as tables
 from simtlab.isa.lanes import F64, I1, I16, I32, I64, Lanes, vector
 from simtlab.isa.rounding import FORMATS, Format
 
@@ -63,14 +63,14 @@ def spread(segments: tuple[tuple[int, int, int], ...], counts: tuple[int, ...]) 
 
 TANGENT_LOWEST = -8  # below 2^-8, tanh x is x
 TANGENT_SEGMENT_BITS = (0, 0, 0, 1, 1, 2, 2, 2, 3, 4, 3)  # of the binades from there to 8, where tanh x is 1
-TANGENT_SEGMENTS = spread(coefficients.TANGENT, tuple(1 << bits for bits in TANGENT_SEGMENT_BITS))
+TANGENT_SEGMENTS = spread(tables.TANGENT, tuple(1 << bits for bits in TANGENT_SEGMENT_BITS))
 
-RECIPROCAL = Interpolation("reciprocal", coefficients.RECIPROCAL, 38, 13, 0x7E7, offset_bits=16)
-RECIPROCAL_ROOT = Interpolation("reciprocal_root", coefficients.RECIPROCAL_ROOT, 39, 14, 0x3FFF, curve=4)
-ROOT = Interpolation("root", coefficients.ROOT, 40, 15, 0x7FFF, curve=2)
-POWER = Interpolation("power", coefficients.POWER, 38, 13, 0x17E2)
-LOGARITHM = Interpolation("logarithm", coefficients.LOGARITHM, 38, 12, 0x345, curve=2)
-SINE = Interpolation("sine", coefficients.SINE, 37, 11)
+RECIPROCAL = Interpolation("reciprocal", tables.RECIPROCAL, 38, 13, 0x7E7, offset_bits=16)
+RECIPROCAL_ROOT = Interpolation("reciprocal_root", tables.RECIPROCAL_ROOT, 39, 14, 0x3FFF, curve=4)
+ROOT = Interpolation("root", tables.ROOT, 40, 15, 0x7FFF, curve=2)
+POWER = Interpolation("power", tables.POWER, 38, 13, 0x17E2)
+LOGARITHM = Interpolation("logarithm", tables.LOGARITHM, 38, 12, 0x345, curve=2)
+SINE = Interpolation("sine", tables.SINE, 37, 11)
 TANGENT = Interpolation("tangent", TANGENT_SEGMENTS, 39, 15)
 
 

@@ -141,7 +141,7 @@ class Clusters:
         """The first launch of a kernel, which was timed. What it executed is known from that, lines of memory apart."""
         profile = no_counts(len(run.counts_by_instruction))
         profile["executed"], profile["lanes"] = run.counts_by_instruction[:, ISSUED], run.work_by_instruction["lanes"]
-        profile["lines"] = profile["fresh"] = UNKNOWN
+        profile["lines"] = profile["cold"] = UNKNOWN
         self._kernels[kernel] = Kernel(program, [Cluster(size, profile, True, 1, [run], [is_stale])])
 
     def add(self, kernel: Hashable, size: Size, profile: np.ndarray) -> Cluster:

@@ -125,7 +125,7 @@ class SampledMachine(Machine):
         row = layout.row([np.array([self.cycle]), np.array(list(counters.values())), stalls, table, loads])
         profile = no_counts(len(table))
         profile["executed"], profile["lanes"] = table[:, ISSUED], table[:, Work.LANES]
-        profile["lines"] = profile["fresh"] = UNKNOWN
+        profile["lines"] = profile["cold"] = UNKNOWN
         return Reading(row, profile, self._progress(), self.issued, counters["dram_bus_cycles"], self.own_lines, self.ended)
 
     @property

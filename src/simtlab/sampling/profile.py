@@ -25,9 +25,9 @@ def taken_from(later: np.ndarray, earlier: np.ndarray) -> np.ndarray:
     return found
 
 
-def are_alike(one: np.ndarray, other: np.ndarray, tolerance: float, with_fresh: bool = False) -> bool:
+def are_alike(one: np.ndarray, other: np.ndarray, tolerance: float, with_cold: bool = False) -> bool:
     """Whether the shares of their instructions, the lanes that take part in one, and the lines of memory that one touches (with
-    `with_fresh` also those that its CTA had not touched lately) differ by no more than a tolerance. How many instructions there are
+    `with_cold` also those that its CTA had not touched lately) differ by no more than a tolerance. How many instructions there are
     makes no difference."""
     first, second = (int(counts["executed"].sum()) for counts in (one, other))
     if not first or not second:
@@ -35,7 +35,7 @@ def are_alike(one: np.ndarray, other: np.ndarray, tolerance: float, with_fresh: 
     moved = np.abs(one["executed"] / first - other["executed"] / second).sum() / 2
     known: tuple[str, ...] = ("lanes",)
     if min(int(one["lines"].sum()), int(other["lines"].sum())) >= 0:
-        known = ("lanes", "lines", "fresh") if with_fresh else ("lanes", "lines")
+        known = ("lanes", "lines", "cold") if with_cold else ("lanes", "lines")
     rates = [(int(one[name].sum()) / first, int(other[name].sum()) / second) for name in known]
     return bool(moved <= tolerance) and all(differs_by(*pair) <= tolerance for pair in rates)
 

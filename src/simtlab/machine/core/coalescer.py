@@ -9,7 +9,7 @@ from simtlab.execute.simt_stack import lowest_lane
 from simtlab.execute.surface import FAULTED, NOWHERE, handle_of, locate
 from simtlab.execute.surface import SURFACE as IMAGE
 from simtlab.isa.spaces import LOCAL_BASE
-from simtlab.machine.core.lane_values import count_values
+from simtlab.machine.core.match_values import count_values
 from simtlab.machine.core.shared_memory import conflict_passes
 from simtlab.machine.core.state import MAX_ACCESSES
 from simtlab.machine.core.timing import Memory, timing_at

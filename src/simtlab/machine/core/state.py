@@ -85,7 +85,7 @@ op_t = record_in_order(
         ("first_departure", "i4"),  # when the first of them left the L2 again,
         ("last_departure", "i4"),  # … and the last
         ("strong", "i1"),  # a load that goes around the L1 (l1d.strong_loads)
-        ("values", "i1"),  # of a MATCH: different ones (core/lane_values.py)
+        ("values", "i1"),  # of a MATCH: different ones (core/match_values.py)
         ("wavefronts", "i1"),  # passes through the L1's tags or data that it takes at least (core/wavefronts.py); 0: not counted
         ("data_wavefronts", "i1"),  # … through its data
         ("joined", "i1"),  # accesses that merged with a pending miss,
