@@ -10,9 +10,8 @@ Code and constants are shared by all of a GPC until they have come.
 A line that is being read is one entry of a table for all GPCs, by a hash of its address, with the sectors that were asked for and
 the last packet of each GPC that others may join. Whoever asks for other sectors of the line, of whatever GPC, asks for itself and
 ends the entry: the next one begins anew. So cores of an H200's GPC that read different sectors of the same lines at once share
-hardly any of their reads (`tests/timing/test_h200_sharing.py`), of which an entry for each set of sectors would make 50 to 75%, and
-mergeHistogram64, whose GPCs read different sectors of the same lines, shares hardly any. Those who wait for a request are a list by
-`next` that it begins.
+hardly any of their reads (`tests/timing/test_h200_sharing.py`), of which an entry for each set of sectors would make 50 to 75%.
+Those who wait for a request are a list by `next` that it begins.
 """
 
 import numpy as np
