@@ -16,7 +16,7 @@ import numpy as np
 
 PROBES = Path(__file__).parent / "probes"
 RECORDED = Path(__file__).parents[1] / "data" / "hardware" / "h200_probes.json"
-FILES = ("chains", "independent", "shared_memory", "constants", "global_memory", "code", "divergence")
+FILES = ("chains", "independent", "shared_memory", "constants", "global_memory", "code", "divergence", "local_memory")
 
 TYPES = {"float": np.float32, "double": np.float64, "int": np.int32, "unsigned": np.uint32, "unsigned long long": np.uint64}
 STEPS, ATOMIC_STEPS = 256, 64
@@ -76,6 +76,15 @@ def of_memory() -> Iterator[Probe]:
             yield Probe(f"{kernel} {apart} apart", "global_memory", kernel, numbers, steps, (1, 4, 16))
 
 
+def of_local_memory() -> Iterator[Probe]:
+    """By how many different elements the lanes want. A step goes on to the next element of 16."""
+    for kind in ("stores", "loads"):
+        for bits in (32, 64, 128):
+            for different in (1, 2, 4, 16):
+                kernel, numbers = f"local_{kind}_of_{bits}_bits", (np.int32(1), np.int32(different))
+                yield Probe(f"{kernel} {different} different", "local_memory", kernel, numbers, STEPS, (1, 4, 16, 32))
+
+
 def of_divergence() -> Iterator[Probe]:
     for kernel in re.findall(r"(?m)^CHAIN\((\w+), int, 0,", (PROBES / "divergence.cu").read_text()):
         yield Probe(kernel, "divergence", kernel, (np.int32(3), np.int32(7)), STEPS, (1, 4, 8, 16, 32))
@@ -92,7 +101,7 @@ def of_code() -> Iterator[Probe]:
 def probes() -> dict[str, Probe]:
     """All by their names."""
     every = [*of_steps("chains"), *of_steps("independent"), *of_steps("shared_memory"), *of_constants(), *of_memory(), *of_code(),
-             *of_divergence()]
+             *of_divergence(), *of_local_memory()]
     return {probe.name: probe for probe in every}
 
 

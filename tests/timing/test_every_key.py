@@ -20,6 +20,7 @@ SMALL = {
     "l1i.bytes": 512, "l1i.ways": 2, "l2.bytes": 4096, "l2.slices": 4, "l2.slices_per_channel": 2, "dram.channels": 2,
 }  # fmt: skip
 SUB_CORES = {"issue.schedulers": 2, "units.sp_units": 2, "units.sfu_units": 2, "l1i.mshr_entries": 4}
+COMBINED = {"l1d.store_combining_cycles": 1024, "l1d.write_global": "write-through", "l1d.write_local": "write-through"}
 SECTORED = {"l1d.sector_bytes": 32, "l2.sector_bytes": 32}
 CLOSE = {"l2.latency_cycles": 0, "dram.latency_cycles": 0}
 SHARED_L1 = {"shared_memory.shares_l1": True, "l1d.bytes": 16384, "shared_memory.splits": ((16384, 49152), (49152, 16384))}
@@ -111,7 +112,7 @@ OTHER = {
     "network.coalescing_miss_cycles": to(1000, SHARING | {"network.coalescing_hit_cycles": 1}),
     "l1c.address_cycles": to(4, CODE), "l1c.second_bytes": to(4096, CODE),
     "l1c.second_hit_latency_cycles": to(50, CODE | {"l1c.second_bytes": 4096}),
-    "network.coalescing_cores": to(2), "l2.fetch_bytes": to(64, SECTORED), "l2.write_line_cycles": to(8),
+    "network.coalescing_cores": to(2), "l2.fetch_bytes": to(64, SECTORED), "l2.write_cycles": to(8),
     "l2.atomic_cycles": to(50), "l2.atomics_per_100_cycles": to(10),
     "network.coalesces_data": to(False, {"network.coalescing_cores": 2}), "network.packet_sectors": to(4, SECTORED),
     "l2.sectors_per_cycle": to(2, SECTORED), "l2.coalesced_reads": to(4, {"l2.coalescing_cycles": 64}),
@@ -119,6 +120,7 @@ OTHER = {
     "l2.coalescing_entries": to(0, {"l2.coalesced_reads": 4, "l2.coalescing_cycles": 64}),
     "l2.parts": to(2, {"l2.crossing_cycles": 50}), "l2.crossing_cycles": to(50, {"l2.parts": 2}),
     "l1d.store_combining_cycles": to(1024, {"l1d.write_global": "write-through", "l1d.write_local": "write-through"}),
+    "l1d.store_combining_lines": to(1, COMBINED),
     "dram.t_refi": to(500, {"dram.t_rfc": 60}), "dram.t_rfc": to(60, {"dram.t_refi": 500}),
     "dram.refresh_banks": to(4, {"dram.t_refi": 500, "dram.t_rfc": 60}),
     "core.drain": to("stores-sent"), "network.mask_cycles": to(4), "l1d.banked_tags": to(True, SECTORED),

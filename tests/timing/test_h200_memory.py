@@ -1,5 +1,5 @@
 """A core of the h200 preset takes the cycles that an H200 takes for micro-benchmarks of shared memory, barriers, constants, loads,
-stores and atomics.
+stores and atomics, of global and of local memory.
 
 They are those of `h200_probes`. Cycles a step are within 3% of the H200's except for what KNOWN lists, which says why.
 """
@@ -88,14 +88,53 @@ KNOWN = {
     },
     "A store's registers can be written again when its last line is served, of 32; on an H200 presumably when it is in the "
     "queue": {
-        "reductions 0 apart": {1: 10},
-        "reductions 32 apart": {1: 10},
+        "reductions 0 apart": {1: 12},
+        "reductions 32 apart": {1: 12},
         "atomic_chain 1 apart": {4: 4},
     },
     "Not understood: reductions of 32 sectors, and those of a warp's 32 words, 70 cycles each on an H200 and 2 beside other "
     "warps'": {
         "reductions 1 apart": {1: -18, 4: -22, 16: -11},
         "reductions 8 apart": {1: -11, 4: -5, 16: -5},
+    },
+    "Loads of local memory that hit, not understood: 12.8 cycles for one warp, and 1.7 a load with many, where those "
+    "of global memory take 2.1": {
+        "local_loads_of_32_bits 1 different": {1: 7, 4: 14, 16: 17, 32: 5},
+        "local_loads_of_32_bits 2 different": {1: 9, 4: 13, 16: 18},
+        "local_loads_of_32_bits 4 different": {1: 8, 4: 7, 16: 19, 32: -5},
+        "local_loads_of_32_bits 16 different": {1: 7, 32: -7},
+        "local_loads_of_64_bits 1 different": {1: 7, 4: 14, 16: 21, 32: 10},
+        "local_loads_of_64_bits 2 different": {1: 7, 4: 14, 16: 20, 32: 8},
+        "local_loads_of_64_bits 4 different": {1: 9, 4: 10, 16: 20, 32: 6},
+        "local_loads_of_64_bits 16 different": {1: 7, 32: -7},
+        "local_loads_of_128_bits 1 different": {1: 7, 4: 14, 16: 14, 32: 20},
+        "local_loads_of_128_bits 2 different": {1: 7, 4: 11, 16: 17, 32: 21},
+        "local_loads_of_128_bits 4 different": {1: 8, 4: 7, 16: 19, 32: 22},
+        "local_loads_of_128_bits 16 different": {1: 7},
+    },
+    "Stores of local memory by one or two warps a sub-core, not understood: an H200 takes a little longer, and less "
+    "for 16 lines that are written in part": {
+        "local_stores_of_32_bits 1 different": {4: -6, 16: -4, 32: -5},
+        "local_stores_of_32_bits 2 different": {4: -6},
+        "local_stores_of_32_bits 4 different": {4: -6},
+        "local_stores_of_32_bits 16 different": {1: 23},
+        "local_stores_of_64_bits 1 different": {1: -9, 4: -6, 32: -5},
+        "local_stores_of_64_bits 2 different": {1: -10},
+        "local_stores_of_64_bits 4 different": {1: -10},
+        "local_stores_of_64_bits 16 different": {1: 7},
+        "local_stores_of_128_bits 1 different": {1: -12, 4: -5, 16: -4},
+        "local_stores_of_128_bits 2 different": {1: -13, 16: -5, 32: -5},
+        "local_stores_of_128_bits 4 different": {1: -12},
+    },
+    "Stores of local memory that several warps write in part: here more of them are combined, or other ones, than on "
+    "an H200": {
+        "local_stores_of_32_bits 2 different": {16: -9, 32: -32},
+        "local_stores_of_32_bits 4 different": {16: -21, 32: -36},
+        "local_stores_of_32_bits 16 different": {4: -66},
+        "local_stores_of_64_bits 2 different": {4: 31, 16: 10, 32: -24},
+        "local_stores_of_64_bits 4 different": {4: -58, 16: -9, 32: -10},
+        "local_stores_of_128_bits 2 different": {4: -38},
+        "local_stores_of_128_bits 4 different": {4: -48},
     },
 }
 
@@ -122,6 +161,12 @@ def test_global_memory_takes_the_cycles_of_an_h200(core, name):
     assert core.outside(name, KNOWN) == {}
 
 
+@pytest.mark.parametrize("name", every(2, of_files("local_memory")))
+def test_local_memory_takes_the_cycles_of_an_h200(core, name):
+    """By how many different elements the lanes want, 1 to 16: a store is of whole lines, or of words in many."""
+    assert core.outside(name, KNOWN) == {}
+
+
 def test_sub_cores_share_the_load_store_unit_equally(core):
     """Each has its own queue (Huerta et al., MICRO 2025). The slowest of 32 warps takes an H200 32.9 cycles for a SHFL, so that the
     unit is never idle; how long the quickest takes was not recorded."""
@@ -131,4 +176,5 @@ def test_sub_cores_share_the_load_store_unit_equally(core):
 
 
 def test_known_differences_are_of_probes_that_there_are():
-    assert {name for names in KNOWN.values() for name in names} <= set(of_files("shared_memory", "constants", "global_memory"))
+    files = "shared_memory", "constants", "global_memory", "local_memory"
+    assert {name for names in KNOWN.values() for name in names} <= set(of_files(*files))

@@ -36,9 +36,10 @@ def ran(device: sl.Gpu, body: str, ctas: int = 1) -> tuple[dict[str, int], np.nd
 
 @pytest.mark.parametrize(("sectors", "packets"), [(1, 4), (2, 2), (3, 2), (4, 1), (8, 1)])
 def test_the_sectors_of_a_line_are_asked_for_with_one_packet(sectors, packets):
-    """A store of 32 lanes is four more: writes travel alone."""
+    """And a store of 32 lanes is as many more, of a flit for each sector."""
     found, written = ran(machine(network__packet_sectors=sectors), READ)
-    assert found["request_packets"] == packets + SECTORS
+    assert found["request_packets"] == 2 * packets
+    assert found["request_flits"] == packets + SECTORS
     assert found["l2_accesses"] == 2 * SECTORS
     assert (written == np.arange(7, 39)).all()
 
@@ -46,7 +47,7 @@ def test_the_sectors_of_a_line_are_asked_for_with_one_packet(sectors, packets):
 def test_reads_of_two_lines_are_two_packets():
     two = "ld.global.v2.u32 {%r4, %r5}, [%d6];\nadd.u32 %r4, %r4, %r5;\nst.global.u32 [%d5], %r4;\n"
     found, _ = ran(machine(network__packet_sectors=8), "add.u64 %d6, %d4, %d3;\n" + two)
-    assert found["request_packets"] == 2 + SECTORS
+    assert found["request_packets"] == 2 + 1
     assert found["l1_misses"] == 2 * SECTORS
 
 

@@ -153,10 +153,13 @@ def _configure_gpu(gpu: Any, config: MachineConfig) -> None:
     gpu.packet_shift = config.l1d.line_bytes.bit_length() - 1
     gpu.sharing_shift = gpu.packet_shift if gpu.packet_sectors > 1 else config.l1d.sector_bytes.bit_length() - 1
     gpu.l2_parts, gpu.crossing_cycles = config.l2.parts, config.l2.crossing_cycles
-    gpu.l2_sectors, gpu.combining_cycles = config.l2.sectors_per_cycle, config.l1d.store_combining_cycles
+    gpu.l2_sectors = config.l2.sectors_per_cycle
+    gpu.combining_cycles, gpu.combining_lines = config.l1d.store_combining_cycles, config.l1d.store_combining_lines
     gpu.coalesced_reads, gpu.coalescing_cycles = config.l2.coalesced_reads, config.l2.coalescing_cycles
     gpu.coalescing_entries = config.l2.coalescing_entries
-    gpu.l2_fetch_bytes, gpu.write_line_cycles = config.l2.fetch_bytes, config.l2.write_line_cycles
+    gpu.l2_fetch_bytes, gpu.l2_write_cycles = config.l2.fetch_bytes, config.l2.write_cycles
+    gpu.whole_sector = (1 << config.l1d.sector_bytes // 4) - 1
+    gpu.l2_write_shift = (config.l1d.sector_bytes * config.l2.sectors_per_cycle).bit_length() - 1
     gpu.finish_cycles = config.core.finish_cycles
     gpu.atomics_by_lane, gpu.mask_cycles = config.l1d.atomics_by_lane, config.network.mask_cycles
     gpu.shared_atomic_latency, gpu.l2_atomic_latency = config.shared_memory.atomic_cycles, config.l2.atomic_cycles
@@ -309,7 +312,7 @@ def _configure_l0(record: Any, config: MachineConfig) -> None:
 
 
 def _configure_slice(record: Any, config: MachineConfig) -> None:
-    record.last_written = -1
+    record.last_written = record.last_packet = -1
     record.filling, record.atomic_hundredths = -1, 10000 // config.l2.atomics_per_100_cycles
     # A pipe of n stages holds n requests besides those that wait in the queue at its end.
     pipe = (config.l2.latency_cycles + config.l2.crossing_cycles) * config.l2.sectors_per_cycle

@@ -118,7 +118,9 @@ gpu_t = record_t(
         ("bank_bytes", "i8"),
         ("shared_atomic_latency", "i8"),  # what an atomic takes longer than a load,
         ("l2_atomic_latency", "i8"),  # … and at the L2
-        ("write_line_cycles", "i8"),  # that the L2 takes for each line that is written beside its sectors
+        ("l2_write_cycles", "i8"),  # that a slice takes for a write, and for the rest of so many bytes in its packet
+        ("l2_write_shift", "i8"),  # … (a power of two); a cycle more for these where words are left out
+        ("whole_sector", "u8"),  # the words of a sector, all of them
         ("l2_fetch_bytes", "i8"),  # that a miss reads from DRAM at least; 0: what it wants
         ("atomics_by_lane", "i8"),  # lanes of an atomic on one address go one after the other
         ("shared_latency", "i8"),
@@ -134,7 +136,8 @@ gpu_t = record_t(
         ("sharing_shift", "i8"),  # … of what a packet asks for sectors of
         ("match_value_cycles", "i8"),  # that a MATCH takes longer for each further value
         ("mask_cycles", "i8"),  # that a line which a core writes in part, or changes by atomics, keeps its port longer
-        ("combining_cycles", "i8"),  # within which stores to a sector leave a core as one; 0: they do not
+        ("combining_cycles", "i8"),  # within which stores to a sector leave a core as one, 0: they do not,
+        ("combining_lines", "i8"),  # … if they are to the last so many lines (memory/store_combining.py)
         ("l2_groups", "i8"),
         ("dram_latency", "i8"),
         ("bypass_global", "i8"),  # global memory skips the L1,
@@ -215,7 +218,9 @@ slice_t = record_t(
         ("refused", "i8"),  # the memory controller had no room for it
         ("atomic_hundredths", "i8"),  # of a cycle, that an atomic takes,
         ("next_atomic", "i8"),  # … and when the next can be carried out
-        ("last_written", "i8"),  # the line written last,
+        ("last_written", "i8"),  # the sectors written last, by number,
+        ("last_packet", "i8"),  # … of which packet they were,
+        ("last_whole", "i8"),  # … whether all words of the first of them were written,
         ("write_end", "i8"),  # … and until when that keeps it
         ("filling", "i8"),  # MSHR entry whose waiters are being answered, or -1
         ("input", fifo_t(2 * MAX_SLICE_QUEUE)),  # a queue and the pipe in front of it

@@ -134,6 +134,10 @@ class DataCache(SectoredCache):
         "core cycles", "after a store within which others of the core to its sector leave with it; 0: they do not",
         low=0, high=1024, default=0,
     )  # fmt: skip
+    store_combining_lines: int = count(
+        "lines", "that a core wrote to last, in which stores are combined; while they wait to leave it, however long that is",
+        high=64, default=64,
+    )  # fmt: skip
     banked_tags: bool = flag(
         "an access takes as many cycles as a bank of tags has lines to look up for it (four banks), or a bank of data words to "
         "give (32 banks): lines of 128 bytes with sectors of 32", default=False,
@@ -166,9 +170,10 @@ class L2Cache(SectoredCache):
     latency_cycles: int = count("L2 cycles", "pipe in front of a slice (GPGPU-Sim's ROP latency)", low=0, high=MAX_SLICE_QUEUE)
     fetch_bytes: int = count("bytes", "that a miss reads from DRAM at least, from a multiple of it on; 0: what it wants", low=0,
                              high=MAX_DATA_BYTES, power_of_two=True, default=0)  # fmt: skip
-    write_line_cycles: int = count(
-        "L2 cycles", "that a slice takes for each line that is written beside its sectors", low=0, high=16, default=0
-    )
+    write_cycles: int = count(
+        "L2 cycles", "that a slice takes for a write, and for others of the `sectors_per_cycle` sectors around it in its packet",
+        high=16, default=1,
+    )  # fmt: skip
     atomic_cycles: int = count("L2 cycles", "that an atomic takes longer than a read", low=0, high=512, default=0)
     atomics_per_100_cycles: int = count("atomics", "that a slice carries out in 100 L2 cycles", low=1, high=100, default=100)
     sectors_per_cycle: int = count("sectors", "of one line, that a slice gives and a core takes in a cycle", high=8, default=1)

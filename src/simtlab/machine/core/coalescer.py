@@ -9,6 +9,7 @@ from simtlab.execute.simt_stack import lowest_lane
 from simtlab.execute.surface import FAULTED, NOWHERE, handle_of, locate
 from simtlab.execute.surface import SURFACE as IMAGE
 from simtlab.isa.spaces import LOCAL_BASE
+from simtlab.machine.core.atomic_passes import next_pass
 from simtlab.machine.core.match_values import count_values
 from simtlab.machine.core.shared_memory import conflict_passes
 from simtlab.machine.core.state import MAX_ACCESSES
@@ -26,7 +27,7 @@ WORD_BYTES = 4
 @compiled
 def coalesce(gpu, core, op, warp, ins, mask):
     """Fill in the accesses of an instruction about to issue: its way, the lines it touches, its passes."""
-    op.accesses = op.wavefronts = op.data_wavefronts = 0
+    op.accesses = op.behind = op.wavefronts = op.data_wavefronts = 0
     if mask == 0:
         return
     if op.memory == GENERIC:
@@ -51,38 +52,35 @@ def coalesce(gpu, core, op, warp, ins, mask):
     if op.memory == CONSTANT and core.one_constant > 0:
         add_constants(core, op, warp, ins, mask)
         return
+    if op.memory == LOCAL:
+        add_all_local(gpu, core, op, warp, ins, mask)
+        return
     granule = gpu.constant_line_bytes if op.memory == CONSTANT else gpu.sector_bytes
+    if op.is_atomic and gpu.atomics_by_lane and core.banked_tags:
+        add_passes(op, core, warp, ins, mask, granule)
+        return
     for lane in range(32):
         if (mask >> np.uint32(lane)) & np.uint32(1):
             address = lane_address(warp, ins, lane)
-            if op.memory == LOCAL:
-                add_local(gpu, core, op, lane, address, ins.access_bytes, granule)
-            elif op.is_atomic and gpu.atomics_by_lane:
+            if op.is_atomic and gpu.atomics_by_lane:
                 add_atomic(op, address, ins.access_bytes, granule, turn_of(warp, ins, mask, lane, address))
             else:
                 add(op, address, ins.access_bytes, granule)
     measure(op)
     if core.banked_tags and op.memory != CONSTANT and op.is_atomic == 0 and op.accesses > 0:
-        count_wavefronts(gpu, core, op, warp, ins, mask)
+        wide = ins.access_bytes > WORD_BYTES  # through the data in parts, as in shared memory
+        count_wavefronts(core, op, conflict_passes(gpu, warp, ins, mask, False) if wide else data_wavefronts(op))
 
 
 @compiled
-def count_wavefronts(gpu, core, op, warp, ins, mask):
+def count_wavefronts(core, op, through_data):
     """How often an access goes through the L1's tags and data. Lanes that all want the same sector have it at once."""
     tags = op.data_wavefronts = 1
     if op.accesses > 1:
-        tags, op.data_wavefronts = tag_wavefronts(core.l1d, op), words_wavefronts(gpu, op, warp, ins, mask)
-    op.wavefronts = max(tags, op.data_wavefronts)
+        tags, op.data_wavefronts = tag_wavefronts(core.l1d, op), through_data
+    op.wavefronts += max(tags, op.data_wavefronts)
     core.tag_wavefronts += tags
     core.data_wavefronts += op.data_wavefronts
-
-
-@compiled
-def words_wavefronts(gpu, op, warp, ins, mask):
-    """Through the data: as shared memory, a wide access in parts; local memory lies word by word."""
-    if op.memory == GLOBAL and ins.access_bytes > WORD_BYTES:
-        return conflict_passes(gpu, warp, ins, mask, False)
-    return data_wavefronts(op)
 
 
 @compiled
@@ -97,6 +95,19 @@ def add_constants(core, op, warp, ins, mask):
     for lane in range(32):
         if (mask >> np.uint32(lane)) & np.uint32(1):
             add(op, start + lane_address(warp, ins, lane), WORD_BYTES, WORD_BYTES)
+
+
+@compiled
+def add_passes(op, core, warp, ins, mask, granule):
+    """An atomic where tags are in banks."""
+    left, turn = np.uint32(mask), 0
+    while left != 0:
+        going = next_pass(core, warp, ins, left)
+        for lane in range(32):
+            if (going >> np.uint32(lane)) & np.uint32(1):
+                add_atomic(op, lane_address(warp, ins, lane), ins.access_bytes, granule, turn)
+        left = np.uint32(left & ~going)
+        turn += 1
 
 
 @compiled
@@ -147,18 +158,72 @@ def add_surface(gpu, core, op, warp, ins, mask):
 
 
 @compiled
-def add_local(gpu, core, op, lane, offset, size, granule):
-    """A lane's local variable: its words lie apart, 32 lanes of each side by side."""
-    for word in range(max(1, size // WORD_BYTES)):
-        address = local_address(gpu, core, op.slot, lane, offset + word * WORD_BYTES)
-        add(op, address, min(size, WORD_BYTES), granule)
+def add_all_local(gpu, core, op, warp, ins, mask):
+    """Local variables. Where lanes of a wide one use different indices they may touch more lines than a record holds: their first
+    words go before their second ones then, and so on."""
+    op.lanes, op.access_bytes = mask, ins.access_bytes
+    for lane in range(32):
+        if (mask >> np.uint32(lane)) & np.uint32(1):
+            offset = lane_address(warp, ins, lane)
+            op.offsets[lane] = np.uint32(offset - LOCAL_BASE if offset >= LOCAL_BASE else offset)
+    words = np.int64(max(1, ins.access_bytes // WORD_BYTES))
+    if not add_lanes(gpu, core, op, words):
+        for word in range(words):
+            add_words(gpu, core, op, word)
+            op.behind += op.accesses
+        add_words(gpu, core, op, 0)
+        op.behind -= op.accesses
+        op.word = 1
+    count_local(core, op)
+
+
+@compiled
+def go_on(gpu, core, op):
+    """All accesses have been made of the words so far: those of the next ones."""
+    add_words(gpu, core, op, op.word)
+    op.word += 1
+    op.served = 0
+    op.behind -= op.accesses
+    count_local(core, op)
+
+
+@compiled
+def add_lanes(gpu, core, op, words):
+    """All words of all lanes. False if the record has no room for them."""
+    fit = True
+    for lane in range(32):
+        if (np.uint32(op.lanes) >> np.uint32(lane)) & np.uint32(1):
+            for word in range(words):
+                fit = fit and add_local(gpu, core, op, lane, word)
+    return fit
+
+
+@compiled
+def add_words(gpu, core, op, word):
+    """One word of all lanes: for as many there is room."""
+    op.accesses = 0
+    for lane in range(32):
+        if (np.uint32(op.lanes) >> np.uint32(lane)) & np.uint32(1):
+            add_local(gpu, core, op, lane, word)
+
+
+@compiled
+def add_local(gpu, core, op, lane, word):
+    """A word of a lane's local variable: words lie apart, 32 lanes of each side by side. False if the record has no room for it."""
+    address = local_address(gpu, core, op.slot, lane, np.int64(op.offsets[lane]) + word * WORD_BYTES)
+    return add(op, address, min(np.int64(op.access_bytes), WORD_BYTES), gpu.sector_bytes)
+
+
+@compiled
+def count_local(core, op):
+    measure(op)
+    if core.banked_tags:
+        count_wavefronts(core, op, data_wavefronts(op))
 
 
 @compiled
 def local_address(gpu, core, w, lane, offset):
     """Local memory as the caches see it: the same word of 32 lanes lies side by side."""
-    if offset >= LOCAL_BASE:
-        offset -= LOCAL_BASE
     warp_bytes = 32 * max(gpu.local_bytes, WORD_BYTES)
     first = LOCAL_MEMORY_BASE + (core.number * 64 + w) * warp_bytes
     return first + offset // WORD_BYTES * 32 * WORD_BYTES + lane * WORD_BYTES + offset % WORD_BYTES
@@ -166,7 +231,7 @@ def local_address(gpu, core, w, lane, offset):
 
 @compiled
 def add(op, address, size, granule):
-    """Add a lane's bytes to the access of its line."""
+    """Add a lane's bytes to the access of its line. False if it has none and there is no room for one."""
     line = address & -granule
     k = op.accesses - 1
     if k >= 0 and op.lines[k] != line and is_new(op, line):
@@ -177,14 +242,15 @@ def add(op, address, size, granule):
         op.bytes[k] = min(op.bytes[k] + size, granule)
         op.words[k] |= words_at(address - line, size)
         op.first[k] = op.first[k] | words_at(address - line, size) if op.is_store else min(op.first[k], address)
-        return
-    if op.accesses == MAX_ACCESSES:  # lanes with wide local variables, each at another place: see docs/deviations.md
-        return
+        return True
+    if op.accesses == MAX_ACCESSES:
+        return False
     op.lines[op.accesses] = line
     op.words[op.accesses] = words_at(address - line, size)
     op.first[op.accesses] = words_at(address - line, size) if op.is_store else address
     op.bytes[op.accesses] = min(size, granule)
     op.accesses += 1
+    return True
 
 
 @compiled

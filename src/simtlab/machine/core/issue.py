@@ -309,7 +309,7 @@ def start(gpu, core, w, mask, ins, warp):
             note_access(core, op, slot.cta)
         if is_counted(gpu, op):
             set_out(gpu, op, core.ctas[slot.cta].number)
-        slot.stores += op.accesses if row.is_store or row.is_atomic else 0
+        slot.stores += op.accesses + op.behind if row.is_store or row.is_atomic else 0
         count_accesses(slot.pc_counts + pc * PC_BYTES, op)
     elif row.unit == TEX:
         take_place(core, number, gpu.kernel[slot.kernel].launch, warp, ins, mask)
@@ -361,7 +361,7 @@ def begin_fixed(gpu, core, w, row, pc):
 def count_accesses(place, op):
     """What a memory instruction touches, on its row."""
     if op.accesses > 0:
-        count_work(place + ACCESSES_AT, op.accesses)
+        count_work(place + ACCESSES_AT, op.accesses + op.behind)
     if op.passes > 0:
         count_work(place + PASSES_AT, op.passes)
 

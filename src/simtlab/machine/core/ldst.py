@@ -8,6 +8,7 @@ the set (tag), no MSHR, no room towards the network.
 import numpy as np
 
 from simtlab.compiled import call_hook, compiled
+from simtlab.machine.core.coalescer import go_on
 from simtlab.machine.core.control_bits import reads_end
 from simtlab.machine.core.inflight import plan
 from simtlab.machine.core.kinds import OpState, Unit
@@ -81,6 +82,8 @@ def serve(gpu, core, requests):
             if op.served > before:
                 keep_busy(core, op, gpu.cycle)
             core.unit_busy[LDST] += op.served > before
+            if op.behind > 0 and op.served == op.accesses:
+                go_on(gpu, core, op)
             leave_if_served(gpu, core, number)
             if core.split > 0 and op.served > before and op.served < op.accesses:
                 take_turns(core, op)

@@ -3,10 +3,17 @@
 Sets of warps are 64-bit masks. Tables have a fixed capacity; how much of one is used is configuration.
 """
 
-import numpy as np
 
 from simtlab.execute.state import cta_t
 from simtlab.machine.config.core import OPERATIONS
+from simtlab.machine.core.access_records import (
+    MAX_SENT_STORES,
+    TAG_BANKS,
+    atomic_pass_t,
+    fragment_fifo_t,
+    prefetch_queue_t,
+    sent_store_t,
+)
 from simtlab.machine.core.collector_record import collector_t
 from simtlab.machine.core.kinds import Stall, Unit
 from simtlab.machine.core.l0_record import l0_t
@@ -17,10 +24,8 @@ from simtlab.machine.limits import (
     MAX_COLLECTORS,
     MAX_COPIES,
     MAX_CTAS,
-    MAX_FRAGMENTS,
     MAX_INJECTIONS,
     MAX_L1_LINES,
-    MAX_PREFETCHES,
     MAX_REGISTER_BANKS,
     MAX_SCHEDULERS,
     MAX_SUB_CORES,
@@ -32,16 +37,12 @@ from simtlab.machine.memory.mshr import mshr_t
 from simtlab.machine.record import record_in_order, record_t
 from simtlab.machine.request import L1Outcome, L2Answer, Level
 
-MAX_SENT_STORES = 64  # under way, that others may be combined with
-sent_store_t = np.dtype([("address", "i8"), ("sent", "i8"), ("number", "i8")], align=True)  # its sector, when it was, its request
-
 MAX_DESTINATIONS = 6
-MAX_ACCESSES = 32  # lines or sectors that one instruction can touch: aligned accesses never straddle, so one a lane
+MAX_ACCESSES = 32  # lines or sectors that one instruction can touch at a time: aligned accesses never straddle, so one a lane
 MAX_OPS = 512  # instructions in flight in a core
 N_REGISTERS = 320  # scoreboard entries of a warp: 256 registers, 64 predicates
 REGISTER_WORDS = N_REGISTERS // 64  # of a set of them
 FIRST_PREDICATE = 256
-MAX_FRAGMENT_LINES = 256  # 32 lanes with 8 texels each
 
 N_UNITS = len(Unit)
 LANE_CLASSES = (*OPERATIONS, "branch", "memory", "texture")  # what a lane does, for counting
@@ -93,11 +94,18 @@ op_t = record_in_order(
         ("level", "i1"),  # where the farthest of its data came from
         ("l2", "i1", (len(L2Answer),)),  # its own requests by what the L2 had for them
         ("failed", "i4", (len(L1Outcome) - int(L1Outcome.FAIL_TAG),)),  # cycles in which the L1 took nothing of it, by cause
+        ("behind", "i2"),  # accesses of local memory that come when these have been made (core/coalescer.py)
         ("lines", "i8", (MAX_ACCESSES,)),  # sector addresses it touches
         ("bytes", "i2", (MAX_ACCESSES,)),  # bytes wanted of each
         ("words", "u1", (MAX_ACCESSES,)),  # of a load's, which words of the sector are wanted, as bits
         ("turn", "i1", (MAX_ACCESSES,)),  # of an atomic's, how many others on the same addresses go before it
         ("first", "i8", (MAX_ACCESSES,)),  # and the lowest address wanted of it; of a store, which words are written, as bits
+        # Of an access of local memory: where each lane's variable lies, which lanes take part, how many bytes each has, and which
+        # word of each comes next.
+        ("offsets", "u4", (32,)),
+        ("lanes", "u4"),
+        ("access_bytes", "i2"),
+        ("word", "i2"),
     ]
 )
 
@@ -141,26 +149,6 @@ slot_t = record_in_order(
     ]
 )
 
-# A line somebody expects to be wanted: for which warp slot, which load predicted it, and when.
-prefetch_t = np.dtype([("address", "i8"), ("warp", "i8"), ("pc", "i8"), ("asked", "i8")], align=True)
-prefetch_queue_t = np.dtype(
-    [("limit", "i8"), ("count", "i8"), ("head", "i8"), ("items", prefetch_t, (MAX_PREFETCHES,))], align=True
-)
-
-# A texture fetch in the fragment FIFO: the lines it touches, how many were looked up, how many are in flight.
-fragment_t = np.dtype(
-    [
-        ("op", "i8"),
-        ("ready", "i8"),  # its operands are read
-        ("lines", "i8"),
-        ("served", "i8"),
-        ("outstanding", "i8"),
-        ("line", "i8", (MAX_FRAGMENT_LINES,)),
-    ],
-    align=True,
-)
-fragment_fifo_t = np.dtype([("limit", "i8"), ("count", "i8"), ("head", "i8"), ("items", fragment_t, (MAX_FRAGMENTS,))], align=True)
-
 core_t = record_t(
     [
         ("number", "i8"),
@@ -198,6 +186,7 @@ core_t = record_t(
         ("load_cycles", "i8"),  # least cycles a load keeps it,
         ("store_cycles", "i8"),  # … and each line of a store or an atomic
         ("banked_tags", "i8"),  # wavefronts are counted
+        ("atomic_pass", atomic_pass_t, (TAG_BANKS,)),  # what an atomic's pass is made of while it is, see core/atomic_passes.py
         ("return_cycles", "i8"), ("return_free", "i8", (MAX_SUB_CORES,)),  # of a sub-core for data; when it takes more
         ("queue_share", "i8"), ("queued", "i8", (MAX_SUB_CORES,)),  # instructions of a sub-core that may wait for the L1, and do
         ("ends_early", "i8"),  # a warp's end waits for its stores to be sent, not to be acknowledged
@@ -336,6 +325,8 @@ core_t = record_t(
         ("inject", fifo_t(MAX_INJECTIONS)),
         ("combining", sent_store_t, (MAX_SENT_STORES,)),  # see memory/store_combining.py
         ("stores_combined", "i8"),
+        ("lines_sent", "i8"),  # that were written to, one after another, where stores are combined,
+        ("line_sent", "i8"),  # … and the last of them
         ("responses", fifo_t(2 * MAX_ANSWERS)),
         ("rereads", fifo_t(256)),  # loads whose line has come, with the line: op + MAX_OPS * way
         ("prefetches", prefetch_queue_t),

@@ -13,9 +13,10 @@ from simtlab.execute.image import NO_IMAGE, NO_TEXEL, handle_of
 from simtlab.execute.memory import HEAP_BASE
 from simtlab.execute.state import field_offset
 from simtlab.execute.texture import find_texture, place_texels
+from simtlab.machine.core.access_records import MAX_FRAGMENT_LINES
 from simtlab.machine.core.inflight import plan
 from simtlab.machine.core.kinds import Unit
-from simtlab.machine.core.state import MAX_FRAGMENT_LINES, core_t
+from simtlab.machine.core.state import core_t
 from simtlab.machine.limits import MAX_FRAGMENTS
 from simtlab.machine.memory.cache import NO_WAY, fill, line_of, probe, reserve, touch, victim
 from simtlab.machine.memory.l1 import no_room, send

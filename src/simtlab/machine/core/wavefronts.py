@@ -4,7 +4,8 @@ The tags lie in four banks, which two parities of a line's number choose: in a c
 32 banks of words, as those of shared memory do: in a cycle each bank gives one word, to 32 lanes of 4 bytes, 16 of 8 or 8 of 16.
 An H200 was asked for loads of 32 lanes that all hit: strides of 0 to 1,028 bytes and random places, of 4, 8 and 16 bytes. `ncu`
 counted wavefronts of tags and of data for 60 patterns (`tests/data/hardware/h200_wavefronts.json`), and what is here gives all of
-them; many warps take as many cycles for a load as the larger of the two numbers.
+them; many warps take as many cycles for a load as the larger of the two numbers. Which bits the parities are of, up to 4 GB,
+reductions of three lanes say (atomic_passes.py).
 """
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from simtlab.compiled import compiled, count_ones
 from simtlab.machine.memory.cache import line_of
 
-ONE_PARITY, OTHER_PARITY = np.uint64(0x05A), np.uint64(0x1B5)  # bits of a line's number, found from the wavefronts of an H200
+ONE_PARITY, OTHER_PARITY = np.uint64(0xBAD5DA), np.uint64(0x1EF7AB5)  # bits of a line's number, found from the passes of an H200
 LINE_BYTES, SECTOR_BYTES = 128, 32  # see config/rules.py
 EACH_BYTE = np.uint64(0x0101010101010101)
 SPREAD = np.uint64(0x0002040810204081)  # a product with it puts each of seven bits into a byte of its own
@@ -37,12 +38,16 @@ def tag_bank(line):
 
 @compiled
 def bring_together(cache, op, first, line):
-    """Move the accesses of a line to the places behind its first one. Gives the place behind them."""
+    """Move the accesses of a line to the places behind its first one, its sectors in order. Gives the place behind them."""
     place = first + 1
     for k in range(first + 1, op.accesses):
         if line_of(cache, op.lines[k]) == line:
             if k != place:
                 exchange(op, k, place)
+            at = place
+            while at > first and op.lines[at - 1] > op.lines[at]:
+                exchange(op, at - 1, at)
+                at -= 1
             place += 1
     return place
 

@@ -70,7 +70,7 @@ def send(gpu, core, requests, kind, address, size, token, number):
     request = requests.entry[made]
     request.kind, request.address, request.bytes, request.token = kind, address, size, token
     request.core, request.home, request.born = core.number, core.cluster, gpu.cycle
-    request.pc, request.deterministic, request.mask = -1, -1, 0
+    request.pc, request.deterministic, request.mask, request.head = -1, -1, 0, made
     if number >= 0:
         op = core.ops[number]
         request.warp, request.pc, request.deterministic = op.slot, op.pc, op.deterministic

@@ -17,7 +17,7 @@ from simtlab.machine.memory.l1 import (
     take_line,
     write_back,
 )
-from simtlab.machine.memory.store_combining import combine, note_store
+from simtlab.machine.memory.store_combining import combine, note_line, note_store
 from simtlab.machine.request import Kind
 
 WRITE, ATOMIC, WRITE_BACK = int(Kind.WRITE), int(Kind.ATOMIC), int(Kind.WRITE_BACK)
@@ -140,6 +140,7 @@ def send_atomic(gpu, core, requests, number):
         invalidate(core.l1d, way)
     op.outstanding += 1
     core.l1_lookups += core.l1d.enabled
+    note_line(gpu, core, address)
     made = send(gpu, core, requests, ATOMIC, address, op.bytes[op.served], number, number)
     requests.entry[made].mask = mask_cycles(gpu, core, op)
     return NONE

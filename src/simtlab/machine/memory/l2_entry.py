@@ -81,3 +81,20 @@ def follows(gpu, slice, requests, number):
         return False
     one, following = requests.entry[number], requests.entry[other]
     return one.kind == READ and following.kind == READ and (one.address ^ following.address) >> slice.cache.line_shift == 0
+
+
+@compiled
+def goes_along(gpu, slice, request):
+    """Whether a write is of the same packet, and of the same sectors that a slice takes at once, as the last one."""
+    return request.head == slice.last_packet and request.address >> gpu.l2_write_shift == slice.last_written
+
+
+@compiled
+def note_write(gpu, slice, request):
+    """How long a write keeps the slice: as one for what lies beside it and came with it, but for a second mask of bytes."""
+    if not goes_along(gpu, slice, request):
+        slice.last_written, slice.last_packet = request.address >> gpu.l2_write_shift, request.head
+        slice.last_whole = request.words == gpu.whole_sector
+        slice.write_end = gpu.l2.cycle + gpu.l2_write_cycles
+    elif not slice.last_whole or request.words != gpu.whole_sector:
+        slice.write_end += 1

@@ -36,7 +36,7 @@ from simtlab.machine.memory.dram import next_event as next_in_dram
 from simtlab.machine.memory.dram import offer
 from simtlab.machine.memory.l1 import sector_bit
 from simtlab.machine.memory.l2_arrival import bring_first, note_request
-from simtlab.machine.memory.l2_entry import coalesce, come_across, follows, is_out_of_room
+from simtlab.machine.memory.l2_entry import coalesce, come_across, follows, goes_along, is_out_of_room, note_write
 from simtlab.machine.request import Kind, L2Answer, create, end
 from simtlab.machine.watch_log import note_end
 
@@ -205,12 +205,14 @@ def serve(gpu, slice, requests):
         number = front(slice.input)
     if not is_still_blocked(gpu, slice):
         kind = requests.entry[number].kind
+        is_write = kind == WRITE or kind == WRITE_BACK
         free_at = (slice.next_atomic + 99) // 100 if kind == ATOMIC else slice.write_end
+        if is_write and goes_along(gpu, slice, requests.entry[number]):
+            free_at = np.int64(0)
         if free_at > gpu.l2.cycle:
             requests.entry[number].ready = free_at  # it is busy with another
             slice.blocked = NONE
             return NOTHING
-        is_write = kind == WRITE or kind == WRITE_BACK
         slice.blocked = write(gpu, slice, requests, number) if is_write else read(gpu, slice, requests, number)
     if slice.blocked == NONE:
         if gpu.coalesced_reads > 1 and requests.entry[number].kind == READ:
@@ -330,9 +332,7 @@ def write(gpu, slice, requests, number):
     touch(cache, way)
     request.l2_answer = HIT
     gpu.wrote = 1
-    if way != slice.last_written:
-        slice.last_written = way
-        slice.write_end = gpu.l2.cycle + 1 + gpu.write_line_cycles
+    note_write(gpu, slice, request)
     if request.kind == WRITE_BACK:
         if gpu.watch != 0:
             note_end(gpu, request)

@@ -12,6 +12,7 @@ from simtlab.machine.fifo import NOTHING, front, pop, push
 from simtlab.machine.limits import MAX_ANSWERS, MAX_DELIVERED
 from simtlab.machine.memory.l2_arrival import arrive, wake_slice
 from simtlab.machine.memory.l2_entry import is_crowded, is_out_of_room
+from simtlab.machine.memory.store_combining import is_whole
 from simtlab.machine.network import network as net
 from simtlab.machine.network.request_coalescer import hand_out, is_coalesced, join, note_sent
 from simtlab.machine.network.sector_packet import following, gather, seal
@@ -19,7 +20,7 @@ from simtlab.machine.request import Kind
 from simtlab.machine.threads import SENDS, first_reply, has_news
 
 send, arrive_at_ports, receivers, receive, take, cross = net.send, net.arrive, net.receivers, net.receive, net.take, net.cross
-READ = int(Kind.READ)
+READ, WRITE = int(Kind.READ), int(Kind.WRITE)
 FAR_FUTURE = np.int64(1 << 62)
 TO_MEMORY, TO_CORES = 0, 1
 
@@ -125,7 +126,7 @@ def deliver_to_cores(gpus, cores, network, requests):
 @compiled
 def inject(coalescer, gpu, cores, slices, network, requests, cluster, cycle):
     """The cores of a cluster take turns at its network port."""
-    if gpu.mask_cycles != 0 and cycle < gpu.port_free[cluster]:
+    if cycle < gpu.port_free[cluster]:
         return
     first = cluster * gpu.cores_per_cluster
     turn = gpu.inject_turn[cluster]
@@ -141,19 +142,35 @@ def inject(coalescer, gpu, cores, slices, network, requests, cluster, cycle):
         size = 1 if gpu.packet_sectors == 1 else gather(gpu, requests, cores[c].inject)
         if shares:
             seal(gpu, requests, number)
+        mask = mask_of(gpu, requests, cores[c].inject)
+        if size > 1 and request.kind == WRITE:
+            request.flits = size * gpu.flits[request.bytes]
         joins = shares and join(coalescer, gpu, requests, number)
         if joins or send(network, requests, number, cluster, cycle):
             for _ in range(size):
                 sent = pop(cores[c].inject)
                 if not joins:
                     requests.entry[sent].sent = gpu.cycle - requests.entry[sent].born
-            if gpu.mask_cycles != 0 and request.kind != READ and request.mask > 0:
-                gpu.port_free[cluster] = cycle + 1 + request.mask
+            if request.kind == WRITE:
+                gpu.port_free[cluster] = cycle + size + mask
+            elif mask > 0:
+                gpu.port_free[cluster] = cycle + 1 + mask
             if shares and not joins:
                 note_sent(coalescer, gpu, slices, requests, number)
             have_left(gpu, cores[c], cluster, size)
             gpu.inject_turn[cluster] = c + 1 - first if c + 1 - first < gpu.cores_per_cluster else 0
         return
+
+
+@compiled
+def mask_of(gpu, requests, queue):
+    """How long the first request of a core's queue keeps its port for a mask: what was combined may need none."""
+    request = requests.entry[front(queue)]
+    if gpu.mask_cycles == 0 or request.kind == READ or request.mask <= 0:
+        return np.int64(0)
+    if request.kind == WRITE and gpu.combining_cycles > 0 and is_whole(gpu, requests, queue):
+        return np.int64(0)
+    return np.int64(request.mask)
 
 
 @compiled
