@@ -12,9 +12,7 @@ import numpy as np
 from simtlab.compiled import compiled
 from simtlab.execute.memory import lane_address
 from simtlab.machine.core.access_records import NO_LINE
-from simtlab.machine.core.wavefronts import LINE_BYTES, tag_bank
-
-WORD_BYTES = 4
+from simtlab.machine.core.wavefronts import LINE_BYTES, tag_bank, words_at
 
 
 @compiled
@@ -30,7 +28,7 @@ def next_pass(core, warp, ins, left):
             address = lane_address(warp, ins, lane)
             line = address // LINE_BYTES
             own = pass_of[tag_bank(line)]
-            words = words_of(address, ins.access_bytes)
+            words = np.uint32(words_at(address % LINE_BYTES, ins.access_bytes))
             is_taken = own.words & words != 0
             own.words = np.uint32(own.words | words)
             if own.line == NO_LINE:
@@ -38,10 +36,3 @@ def next_pass(core, warp, ins, left):
             if own.line == line and not is_taken:
                 going = np.uint32(going | bit)
     return going
-
-
-@compiled
-def words_of(address, size):
-    """The words of its line that a lane wants, as bits."""
-    words = (1 << max(1, size // WORD_BYTES)) - 1
-    return np.uint32(words << (address % LINE_BYTES // WORD_BYTES))

@@ -14,14 +14,13 @@ from simtlab.machine.core.match_values import count_values
 from simtlab.machine.core.shared_memory import conflict_passes
 from simtlab.machine.core.state import MAX_ACCESSES
 from simtlab.machine.core.timing import Memory, timing_at
-from simtlab.machine.core.wavefronts import data_wavefronts, tag_wavefronts
+from simtlab.machine.core.wavefronts import WORD_BYTES, data_wavefronts, tag_wavefronts, words_at
 from simtlab.program.action import Action
 
 GLOBAL, LOCAL, SHARED, CONSTANT = (int(m) for m in (Memory.GLOBAL, Memory.LOCAL, Memory.SHARED, Memory.CONSTANT))
 GENERIC, SURFACE, EXCHANGE = int(Memory.GENERIC), int(Memory.SURFACE), int(Memory.EXCHANGE)
 LOAD = int(Action.LOAD)
 LOCAL_MEMORY_BASE = 0x6000_0000_0000  # where threads' local memory lies for the caches, words of 32 lanes side by side
-WORD_BYTES = 4
 
 
 @compiled
@@ -56,16 +55,12 @@ def coalesce(gpu, core, op, warp, ins, mask):
         add_all_local(gpu, core, op, warp, ins, mask)
         return
     granule = gpu.constant_line_bytes if op.memory == CONSTANT else gpu.sector_bytes
-    if op.is_atomic and gpu.atomics_by_lane and core.banked_tags:
-        add_passes(op, core, warp, ins, mask, granule)
+    if op.is_atomic and gpu.atomics_by_lane:
+        add_atomics(core, op, warp, ins, mask, granule)
         return
     for lane in range(32):
         if (mask >> np.uint32(lane)) & np.uint32(1):
-            address = lane_address(warp, ins, lane)
-            if op.is_atomic and gpu.atomics_by_lane:
-                add_atomic(op, address, ins.access_bytes, granule, turn_of(warp, ins, mask, lane, address))
-            else:
-                add(op, address, ins.access_bytes, granule)
+            add(op, lane_address(warp, ins, lane), ins.access_bytes, granule)
     measure(op)
     if core.banked_tags and op.memory != CONSTANT and op.is_atomic == 0 and op.accesses > 0:
         wide = ins.access_bytes > WORD_BYTES  # through the data in parts, as in shared memory
@@ -98,8 +93,19 @@ def add_constants(core, op, warp, ins, mask):
 
 
 @compiled
-def add_passes(op, core, warp, ins, mask, granule):
-    """An atomic where tags are in banks."""
+def add_atomics(core, op, warp, ins, mask, granule):
+    """Lanes of an atomic: in passes where tags are in banks, else each after those before it that have the same address."""
+    if core.banked_tags:
+        add_passes(core, op, warp, ins, mask, granule)
+        return
+    for lane in range(32):
+        if (mask >> np.uint32(lane)) & np.uint32(1):
+            address = lane_address(warp, ins, lane)
+            add_atomic(op, address, ins.access_bytes, granule, turn_of(warp, ins, mask, lane, address))
+
+
+@compiled
+def add_passes(core, op, warp, ins, mask, granule):
     left, turn = np.uint32(mask), 0
     while left != 0:
         going = next_pass(core, warp, ins, left)
@@ -251,13 +257,6 @@ def add(op, address, size, granule):
     op.bytes[op.accesses] = min(size, granule)
     op.accesses += 1
     return True
-
-
-@compiled
-def words_at(offset, size):
-    """The words of a line that so many bytes at an offset belong to, as bits."""
-    words = np.uint64((1 << max(1, size // WORD_BYTES)) - 1)
-    return np.int64(np.uint64(words << np.uint64(offset // WORD_BYTES)))
 
 
 @compiled

@@ -82,8 +82,6 @@ def serve(gpu, core, requests):
             if op.served > before:
                 keep_busy(core, op, gpu.cycle)
             core.unit_busy[LDST] += op.served > before
-            if op.behind > 0 and op.served == op.accesses:
-                go_on(gpu, core, op)
             leave_if_served(gpu, core, number)
             if core.split > 0 and op.served > before and op.served < op.accesses:
                 take_turns(core, op)
@@ -158,9 +156,12 @@ def return_data(core, op):
 
 @compiled
 def leave_if_served(gpu, core, number):
-    """An instruction with all its accesses in flight makes room for the next."""
+    """An instruction with all its accesses in flight makes room for the next, or goes on with those that come behind them."""
     op = core.ops[number]
     if op.passes > 0 or op.served < op.accesses:
+        return
+    if op.behind > 0:
+        go_on(gpu, core, op)
         return
     pop(core.ldst_queue)
     core.queued[core.sub_core_of[op.slot]] -= 1

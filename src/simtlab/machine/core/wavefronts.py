@@ -14,9 +14,16 @@ from simtlab.compiled import compiled, count_ones
 from simtlab.machine.memory.cache import line_of
 
 ONE_PARITY, OTHER_PARITY = np.uint64(0xBAD5DA), np.uint64(0x1EF7AB5)  # bits of a line's number, found from the passes of an H200
-LINE_BYTES, SECTOR_BYTES = 128, 32  # see config/rules.py
+LINE_BYTES, SECTOR_BYTES, WORD_BYTES = 128, 32, 4  # see config/rules.py
 EACH_BYTE = np.uint64(0x0101010101010101)
 SPREAD = np.uint64(0x0002040810204081)  # a product with it puts each of seven bits into a byte of its own
+
+
+@compiled
+def words_at(offset, size):
+    """The words of a line that so many bytes at an offset belong to, as bits."""
+    words = np.uint64((1 << max(1, size // WORD_BYTES)) - 1)
+    return np.int64(np.uint64(words << np.uint64(offset // WORD_BYTES)))
 
 
 @compiled
