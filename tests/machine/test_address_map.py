@@ -14,6 +14,12 @@ HASHES = [{}, {"hash_banks": True}, {"hash_slices": True}, {"hash_banks": True, 
 MAPS = [pytest.param(base | hashes, id=f"{name}-{'-'.join(hashes) or 'plain'}")
         for name, base in (("fermi", FERMI), ("dyncta", DYNCTA), ("one", ONE)) for hashes in HASHES]  # fmt: skip
 
+PAGES = {"slices": 96, "channels": 96, "banks": 32, "row_bytes": 2048, "slice_interleave_bytes": 512, "page_bytes": 4096,
+         "shuffled_pages": 264, "stacks": 6}  # fmt: skip
+TWO_SLICES = {"slices": 12, "channels": 6, "banks": 16, "row_bytes": 4096, "page_bytes": 1024, "shuffled_pages": 30, "stacks": 3}
+SHUFFLED = [pytest.param(PAGES, id="h200"), pytest.param(PAGES | {"hash_banks": True}, id="hashed banks"),
+            pytest.param(TWO_SLICES, id="two slices a channel")]  # fmt: skip
+
 requests = new_requests()[0]
 
 
@@ -24,7 +30,7 @@ def place(map, address):
     return int(request.slice), int(request.bank), int(request.row), int(request.column)
 
 
-@pytest.mark.parametrize("settings", MAPS)
+@pytest.mark.parametrize("settings", [*MAPS, *SHUFFLED])
 def test_every_address_has_a_place_of_its_own_and_back(settings):
     map = new_map(settings)
     chance = np.random.default_rng(1)
@@ -106,13 +112,89 @@ def test_hashing_spreads_a_stride_that_falls_on_one_bank():
     assert spread(DYNCTA | {"hash_banks": True}, stride, 1).max() <= 1.2 * 960 / 4
 
 
-@pytest.mark.parametrize("settings", MAPS)
+@pytest.mark.parametrize("settings", [*MAPS, *SHUFFLED])
 def test_random_addresses_spread_evenly_over_slices(settings):
     map = new_map(settings)
     chance = np.random.default_rng(2)
-    counts = np.bincount([place(map, int(address))[0] for address in chance.integers(0, 1 << 32, 6000)])
+    counts = np.bincount([place(map, int(address))[0] for address in chance.integers(0, 1 << 32, 500 * settings["slices"])])
     assert len(counts) == settings["slices"]
     assert counts.min() > 0.8 * counts.mean()
+
+
+# Shuffled pages
+
+
+@pytest.mark.parametrize("settings", SHUFFLED)
+@pytest.mark.parametrize("times", [0, 1, 7])
+def test_all_slices_have_as_many_of_the_shuffled_pages(settings, times):
+    map, pages = new_map(settings), settings["shuffled_pages"]
+    size, block = settings["page_bytes"], int(1 << int(map.interleave_shift))
+    found = [place(map, address)[0] for address in range(times * pages * size, (times + 1) * pages * size, block)]
+    assert set(np.bincount(found)) == {pages * size // block // settings["slices"]}
+
+
+@pytest.mark.parametrize("settings", SHUFFLED)
+def test_the_blocks_of_a_page_have_a_slice_each_of_one_group(settings):
+    map, size = new_map(settings), settings["page_bytes"]
+    blocks = size >> int(map.interleave_shift)
+    for page in range(600):
+        turns = []
+        for block in range(blocks):
+            slice = place(map, page * size + (block << int(map.interleave_shift)))[0]
+            each = settings["slices"] // settings["channels"]
+            turns.append(slice // each + slice % each * settings["channels"])
+        assert len(set(turns)) == blocks
+        assert len({turn // blocks for turn in turns}) == 1
+
+
+def test_pages_of_one_stack_go_round_its_groups():
+    """Of the 12 groups of 8 slices each stack has two."""
+    map = new_map(PAGES)
+    seen = {stack: [] for stack in range(6)}
+    for page in range(264):
+        group = place(map, 4096 * page)[0] // 8
+        seen[group // 2].append(group % 2)
+    assert all(groups == [0, 1] * 22 for groups in seen.values())
+
+
+def test_pages_that_lie_a_power_of_two_apart_are_in_all_stacks_and_begin_in_any_slice():
+    map = new_map(PAGES)
+    for stride in (1 << 12, 1 << 14, 1 << 19, 1 << 20, 1 << 21, 1 << 24):
+        slices = np.array([place(map, stride * step)[0] for step in range(480)])
+        assert np.bincount(slices // 16, minlength=6).max() < 1.4 * 80
+        assert np.bincount(slices % 8, minlength=8).max() < 1.6 * 60
+
+
+@pytest.mark.parametrize("slices", [1, 2, 8])
+def test_pages_of_few_slices_are_in_all_of_them_as_without(slices):
+    few = PAGES | {"slices": slices, "channels": slices}
+    plain = few | {"page_bytes": 0}
+    places = [(place(new_map(few), address), place(new_map(plain), address)) for address in range(0, 1 << 20, 4000)]
+    assert all(found == expected for found, expected in places)
+
+
+@pytest.mark.parametrize(("slices", "stacks"), [(16, 2), (24, 3), (32, 4), (48, 6)])
+def test_a_machine_of_fewer_groups_than_stacks_has_a_group_in_each(slices, stacks):
+    map = new_map(PAGES | {"slices": slices, "channels": slices})
+    found = [place(map, 4096 * page)[0] // 8 for page in range(264)]
+    assert np.bincount(found).tolist() == [264 // stacks] * stacks
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"page_bytes": 3000}, "address_map.page_bytes = 3000: must be 0, or a power of two whose blocks divide the 96 slices"),
+        ({"page_bytes": 256}, "address_map.page_bytes = 256: must be 0, or a power of two"),
+        ({"page_bytes": 32768}, "address_map.page_bytes = 32768: must be 0, or a power of two whose blocks divide the 96 slices"),
+        ({"shuffled_pages": 100}, "address_map.shuffled_pages = 100: must be a multiple of the 12 groups of slices"),
+        ({"shuffled_pages": 0}, "address_map.shuffled_pages = 0: must be a multiple of the 12 groups of slices"),
+        ({"shuffled_pages": 1200}, "address_map.shuffled_pages = 1200: must be a multiple .* at most 512"),
+        ({"stacks": 5}, "address_map.stacks = 5: must be a divisor of the 12 groups of slices"),
+    ],
+)
+def test_impossible_pages_are_refused_by_name(changes, message):
+    with pytest.raises(SimtlabError, match=message):
+        new_map(PAGES | changes)
 
 
 @pytest.mark.parametrize(

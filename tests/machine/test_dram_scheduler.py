@@ -220,3 +220,33 @@ def test_uncompiled_code_does_the_same():
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert answer.stdout.strip() == small_case()
+
+
+# Command buses of rows and of columns
+
+
+@pytest.mark.parametrize(("buses", "activates"), [(1, [0, 14]), (2, [0, 12])])
+def test_a_row_is_opened_while_another_bank_is_read_where_rows_have_a_bus_of_their_own(buses, activates):
+    """Bank 0 is read in cycles 12 and 13; a request for bank 1 comes in cycle 12."""
+    channel = Channel(GDDR5, command_buses=buses, burst_cycles=1, t_ccd=1, t_ccdl=1, t_rrd=1)
+    channel.read(0), channel.read(0)
+    channel.run(0, 12)
+    channel.read(12, bank=1)
+    channel.run(12, 80)
+    assert channel.at("RD", bank=0) == [12, 13]
+    assert channel.at("ACT") == activates
+
+
+def test_two_buses_carry_no_two_commands_of_a_kind_in_a_cycle():
+    channel = Channel(GDDR5, command_buses=2, t_rrd=1)
+    for bank in range(8):
+        channel.read(0, bank=bank)
+    channel.run(0, 200)
+    assert channel.at("ACT") == list(range(8))
+    assert len(set(channel.at("RD"))) == 8
+
+
+def test_random_traffic_over_two_buses_is_served_and_counted():
+    channel, numbers, arrivals = random_traffic(GDDR5, 5, command_buses=2)
+    feed(channel, numbers, arrivals, lambda cycle: cycle + 1)
+    check_counters(channel)

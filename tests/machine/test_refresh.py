@@ -121,6 +121,19 @@ def test_channels_do_not_refresh_at_the_same_time():
     assert np.diff(sorted(int(channel.next_refresh) for channel in channels)).tolist() == [200] * (len(channels) - 1)
 
 
+@pytest.mark.parametrize(
+    ("stacks", "times"),
+    [(1, 6 * [1200]), (2, 3 * [600] + 3 * [1200]), (3, [400, 400, 800, 800, 1200, 1200]), (4, [300, 300, 600, 900, 900, 1200]),
+     (6, [200, 400, 600, 800, 1000, 1200]), (8, [200, 400, 600, 800, 1000, 1200])],
+)  # fmt: skip
+def test_channels_of_a_stack_refresh_at_the_same_time(stacks, times):
+    from simtlab.machine.build import build
+
+    changes = {"dram.t_refi": 1200, "dram.t_rfc": 50, "dram.refresh_stacks": stacks}
+    channels = build(load("caps-gtx480").replace(changes)).channels
+    assert [int(channel.next_refresh) for channel in channels] == times
+
+
 def test_what_is_counted_stays_consistent():
     channel, numbers, arrivals = random_traffic(GDDR5, 3, t_refi=5000, t_rfc=50)  # none is due
     feed(channel, numbers, arrivals, lambda cycle: cycle + 1)

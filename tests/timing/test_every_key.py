@@ -27,6 +27,7 @@ SHARED_L1 = {"shared_memory.shares_l1": True, "l1d.bytes": 16384, "shared_memory
 SHARING = {"core.cores": 4, "network.coalescing_cores": 2}
 L0 = {"l1i.l0_bytes": 256, "l1i.l0_ways": 1, "l1i.l0_miss_cycles": 8}
 MESH = {"network.kind": "mesh", "network.mesh_width": 4, "network.mesh_height": 3}
+PAGES = {"address_map.page_bytes": 512, "address_map.shuffled_pages": 24}
 CODE = {"core.isa": "sm_90", "issue.dependences": "control-bits", "register_file.reading": "ports"}
 
 
@@ -119,10 +120,14 @@ OTHER = {
     "l2.coalescing_cycles": to(64, {"l2.coalesced_reads": 4}),
     "l2.coalescing_entries": to(0, {"l2.coalesced_reads": 4, "l2.coalescing_cycles": 64}),
     "l2.parts": to(2, {"l2.crossing_cycles": 50}), "l2.crossing_cycles": to(50, {"l2.parts": 2}),
+    "l2.miss_crossing_cycles": to(90, {"l2.parts": 2}),
     "l1d.store_combining_cycles": to(1024, {"l1d.write_global": "write-through", "l1d.write_local": "write-through"}),
     "l1d.store_combining_lines": to(1, COMBINED),
     "dram.t_refi": to(500, {"dram.t_rfc": 60}), "dram.t_rfc": to(60, {"dram.t_refi": 500}),
     "dram.refresh_banks": to(4, {"dram.t_refi": 500, "dram.t_rfc": 60}),
+    "dram.refresh_stacks": to(1, {"dram.t_refi": 500, "dram.t_rfc": 60}), "dram.command_buses": to(2),
+    "address_map.page_bytes": to(512, {"address_map.shuffled_pages": 24}), "address_map.shuffled_pages": to(48, PAGES),
+    "address_map.stacks": to(2, PAGES),
     "core.drain": to("stores-sent"), "network.mask_cycles": to(4), "l1d.banked_tags": to(True, SECTORED),
     "l1d.return_cycles": to(8, SECTORED | {"l1d.banked_tags": True}), "units.uniform_special_cycles": to(40, CODE),
 }  # fmt: skip

@@ -8,7 +8,7 @@ from simtlab.correlate.cases import is_held_out
 from simtlab.correlate.compare import compare, ratio, read_measured
 from simtlab.lab.machines import choose
 
-CYCLES = {"strided.2": 0.12, "strided.8": 0.12, "strided.32": 0.12, "gather.14": 0.08, "gather.20": 0.12}  # of the H200's
+CYCLES = {"strided.2": 0.05, "strided.8": 0.08, "strided.32": 0.05, "gather.14": 0.16, "gather.20": 0.05}  # of the H200's
 SECTORS = {"strided.2": 0.01, "strided.8": 0.03, "strided.32": 0.25, "gather.14": 0.10, "gather.20": 0.03}  # … at the L2
 SLOW = ("strided.8", "strided.32", "gather.20")
 

@@ -96,7 +96,7 @@ def test_what_is_not_among_those_compared_is_looked_up_by_itself():
 
 # The halves of the chip -----------------------------------------------------------------------------------------------------
 
-PLACES = [512 * block for block in (0, 5, 17, 30, 48, 61, 77, 90)]  # blocks of 512 bytes go round 96 slices
+PLACES = [512 * block for block in (0, 5, 17, 30, 48, 61, 77, 90)]  # of both halves
 
 
 def chased(device: sl.Gpu, offset: int) -> int:
@@ -113,6 +113,33 @@ def test_a_slice_of_the_other_half_is_so_much_farther(crossing):
     found = {chased(device, place) for place in PLACES}
     near = min(found)
     assert found == {near, near + crossing}
+
+
+def missed(device: sl.Gpu, offset: int) -> int:
+    """Cycles of a kernel whose one thread loads a word that the L2 does not have."""
+    array = device.zeros(1 << 16, "u4")
+    made = kernel(device, f"ld.param.u64 %d1, [a];\nld.global.u32 %r1, [%d1+{offset}];\nadd.u32 %r2, %r1, 1;\n")
+    device.machine.reset()
+    return made(1, 1, [array, array]).cycles
+
+
+@pytest.mark.parametrize("crossing", [0, 1, 121])
+def test_a_miss_of_the_other_half_goes_a_longer_way_once_more(crossing):
+    device = machine(l2__parts=2, l2__crossing_cycles=64, l2__miss_crossing_cycles=crossing)
+    found = {missed(device, place) for place in PLACES}
+    near = min(found)
+    assert found - {near} <= {near + 64 + crossing, near + 64 + crossing + 1}  # DRAM has another clock
+    assert len(found) == 2
+
+
+def test_hits_do_not_go_the_way_of_misses():
+    found = [{chased(machine(l2__parts=2, l2__miss_crossing_cycles=more), place) for place in PLACES} for more in (0, 121)]
+    assert found[0] == found[1]
+
+
+def test_in_one_part_no_miss_has_a_longer_way():
+    device = machine(l2__parts=1, l2__miss_crossing_cycles=121)
+    assert len({missed(device, place) for place in PLACES}) == 1
 
 
 def test_in_one_part_all_slices_are_as_far():

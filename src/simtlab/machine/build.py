@@ -96,7 +96,8 @@ def _new_channels(config: MachineConfig) -> Any:
     plain, numbers = np.asarray(channels), np.arange(len(channels))
     plain["slices"] = config.l2.slices // config.dram.channels
     plain["first_slice"] = numbers * plain["slices"]
-    plain["next_refresh"] = config.dram.t_refi * (numbers + 1) // config.dram.channels
+    stacks = min(config.dram.refresh_stacks or len(channels), len(channels))
+    plain["next_refresh"] = config.dram.t_refi * (numbers * stacks // len(channels) + 1) // stacks
     return channels
 
 
@@ -153,6 +154,7 @@ def _configure_gpu(gpu: Any, config: MachineConfig) -> None:
     gpu.packet_shift = config.l1d.line_bytes.bit_length() - 1
     gpu.sharing_shift = gpu.packet_shift if gpu.packet_sectors > 1 else config.l1d.sector_bytes.bit_length() - 1
     gpu.l2_parts, gpu.crossing_cycles = config.l2.parts, config.l2.crossing_cycles
+    gpu.miss_crossing_cycles = config.l2.miss_crossing_cycles if config.l2.parts > 1 else 0
     gpu.l2_sectors = config.l2.sectors_per_cycle
     gpu.combining_cycles, gpu.combining_lines = config.l1d.store_combining_cycles, config.l1d.store_combining_lines
     gpu.coalesced_reads, gpu.coalescing_cycles = config.l2.coalesced_reads, config.l2.coalescing_cycles
@@ -175,6 +177,8 @@ def _configure_gpu(gpu: Any, config: MachineConfig) -> None:
         "slices": config.l2.slices, "channels": config.dram.channels, "banks": config.dram.banks,
         "row_bytes": config.dram.row_bytes, "slice_interleave_bytes": config.address_map.slice_interleave_bytes,
         "hash_banks": config.address_map.hash_banks, "hash_slices": config.address_map.hash_slices,
+        "page_bytes": config.address_map.page_bytes, "shuffled_pages": config.address_map.shuffled_pages,
+        "stacks": config.address_map.stacks,
     }  # fmt: skip
     address_map.configure(gpu.map, settings)
 
@@ -319,6 +323,10 @@ def _configure_slice(record: Any, config: MachineConfig) -> None:
     record.input.limit = record.crossing.limit = min(config.l2.input_queue_entries + pipe, 2 * MAX_SLICE_QUEUE)
     record.output.limit = config.l2.output_queue_entries + config.l2.hit_latency_cycles + config.l2.atomic_cycles
     record.to_dram.limit = max(2, config.l2.dram_queue_entries) + config.dram.latency_cycles
+    if config.l2.parts > 1:
+        record.to_dram.limit += config.l2.miss_crossing_cycles
+    record.far_misses.limit = record.to_dram.limit
+    record.far_hits.limit = 2 * MAX_SLICE_QUEUE
     record.fills.limit = 2 * MAX_MSHRS
     _configure_cache(record.cache, config.l2)
     record.cache.hit_latency = config.l2.hit_latency_cycles
@@ -332,7 +340,7 @@ def _dram_settings(config: MachineConfig) -> dict[str, Any]:
     section = config.dram
     names = ("banks", "bank_groups", "t_ccd", "t_ccdl", "t_rrd", "t_rcd", "t_ras", "t_rp", "t_rc", "t_cl", "t_wl", "t_cdlr",
              "t_wr", "t_rtpl", "t_rtw", "t_refi", "t_rfc", "refresh_banks", "scheduler", "queue_entries",
-             "age_limit_cycles")  # fmt: skip
+             "age_limit_cycles", "command_buses")  # fmt: skip
     settings = {name: getattr(section, name) for name in names}
     settings["return_entries"] = section.return_queue_entries
     settings["burst_cycles"], settings["access_bytes"] = section.burst_cycles, section.burst_bytes

@@ -97,8 +97,8 @@ request_t = record_in_order(
     ]
 )
 
-CAPACITY = 1 << 17  # memory of the host that is never touched costs nothing
-MOST_OUTSTANDING = 56 << 10  # of all cores together, each its share: the L2, whose dirty lines must be able to leave, has the rest
+CAPACITY = 1 << 18  # memory of the host that is never touched costs nothing
+MOST_OUTSTANDING = 120 << 10  # of all cores together, each its share: the L2, whose dirty lines must be able to leave, has the rest
 NOT_YET = -1  # a time that has not come
 FEW = 1024  # so many left, a thread is given some of another's
 

@@ -126,7 +126,8 @@ gpu_t = record_t(
         ("shared_latency", "i8"),
         ("l2_latency", "i8"),
         ("l2_parts", "i8"),  # of the L2 and the chip,
-        ("crossing_cycles", "i8"),  # … and how long the way between them takes
+        ("crossing_cycles", "i8"),  # … and how long the way between them takes,
+        ("miss_crossing_cycles", "i8"),  # … for a miss once more
         ("l2_sectors", "i8"),  # of one line, that a slice serves in a cycle
         ("coalesced_reads", "i8"),  # of one sector, that it looks up together,
         ("coalescing_cycles", "i8"),  # … if they come within so many cycles,
@@ -227,6 +228,9 @@ slice_t = record_t(
         ("crossing", fifo_t(2 * MAX_SLICE_QUEUE)),  # requests on their way from the other part of the chip
         ("output", fifo_t(2 * MAX_SLICE_QUEUE)),
         ("to_dram", fifo_t(2 * MAX_SLICE_QUEUE)),
+        ("far_misses", fifo_t(2 * MAX_SLICE_QUEUE)),  # of cores of the other part, before they come there
+        ("far_hits", fifo_t(2 * MAX_SLICE_QUEUE)),  # of such cores, of data that their part has no copy of
+        ("copied", "u1", (MAX_L2_LINES,)),  # the sectors of each line that the other part has
         ("fills", fifo_t(2 * MAX_MSHRS)),  # of misses, and as many reads that leave no line
         ("cache", cache_t(MAX_L2_LINES)),
         ("mshr", mshr_t),

@@ -24,9 +24,9 @@ def wait_graph(records: Records) -> str:
         if under_way:
             lines.append(f"network, {name}: {under_way} packets in flight")
     for piece in records.slices:
-        if piece.input.count or piece.mshr.used or piece.to_dram.count or piece.output.count:
+        if piece.input.count or piece.mshr.used or piece.to_dram.count or piece.far_misses.count or piece.output.count:
             lines.append(f"L2 slice {piece.number}: {int(piece.input.count)} requests in, {int(piece.output.count)} answers out, "
-                         f"{int(piece.to_dram.count)} for DRAM; {_missing(piece.mshr)}")  # fmt: skip
+                         f"{int(piece.to_dram.count + piece.far_misses.count)} for DRAM; {_missing(piece.mshr)}")  # fmt: skip
     for number, channel in enumerate(records.channels):
         if channel.queued:
             banks = [b for b in range(int(channel.n_banks)) if channel.nominees[b].position >= 0]

@@ -15,6 +15,7 @@ from simtlab.machine.limits import (
     MAX_PORTS,
     MAX_PREFETCHES,
     MAX_REFRESH_CYCLES,
+    MAX_SHUFFLED_PAGES,
     MAX_SLICE_QUEUE,
     MAX_WAITERS,
 )
@@ -188,6 +189,9 @@ class L2Cache(SectoredCache):
     crossing_cycles: int = count(
         "L2 cycles", "that a request takes longer to a slice of another part", low=0, high=MAX_SLICE_QUEUE, default=0
     )
+    miss_crossing_cycles: int = count(
+        "L2 cycles", "more for what that part has no copy of", low=0, high=MAX_SLICE_QUEUE, default=0
+    )
     input_queue_entries: int = count("requests", "queue from the network to a slice", high=MAX_SLICE_QUEUE)
     output_queue_entries: int = count("replies", "queue from a slice to the network", high=MAX_SLICE_QUEUE)
     dram_queue_entries: int = count("requests", "queue from a slice to its memory channel", high=MAX_SLICE_QUEUE)
@@ -223,6 +227,8 @@ class Dram:
     t_refi: int = count("DRAM cycles", "refresh to refresh of a bank; 0: there is none", low=0, high=MAX_REFRESH_CYCLES, default=0)
     t_rfc: int = count("DRAM cycles", "refresh to activate, same bank", low=0, high=MAX_DRAM_CYCLES, default=0)
     refresh_banks: int = count("banks", "banks refreshed together; 0: all", low=0, high=MAX_DRAM_BANKS, default=0)
+    refresh_stacks: int = count("stacks", "whose channels refresh together; 0: each channel has its own time", low=0, default=0)
+    command_buses: int = count("buses", "2: commands to rows and to columns go out in the same cycle", high=2, default=1)
     bus_bytes: int = count("bytes", "data bus of a channel, all its chips together", high=256, power_of_two=True)
     burst_length: int = count("beats", "beats on the bus for one column command", high=64, power_of_two=True)
     data_rate: int = count("beats", "beats on the bus in one DRAM cycle: 2 for DDR, 4 for GDDR5", high=16, power_of_two=True)
@@ -253,3 +259,6 @@ class AddressMap:
     slice_interleave_bytes: int = count("bytes", "consecutive bytes in one slice", low=32, power_of_two=True)
     hash_banks: bool = flag("row bits are folded into the bank number", default=False)
     hash_slices: bool = flag("upper address bits are folded into the slice number", default=False)
+    page_bytes: int = count("bytes", "whose blocks are in slices of one group; 0: blocks go round all slices", low=0, default=0)
+    shuffled_pages: int = count("pages", "after which all slices have had as many", low=0, high=MAX_SHUFFLED_PAGES, default=0)
+    stacks: int = count("stacks", "of memory, to which pages go in an order like chance", default=1)

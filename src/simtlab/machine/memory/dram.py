@@ -10,6 +10,7 @@ from simtlab.compiled import call_hook, compiled
 from simtlab.machine.fifo import NOTHING, front, pop, push
 from simtlab.machine.memory.bank import (
     ACTIVATE,
+    COLUMN_READ,
     PRECHARGE,
     READ,
     WRITE,
@@ -30,6 +31,7 @@ from simtlab.machine.memory.dram_channel import (
 from simtlab.machine.memory.dram_scheduler import (
     append,
     choose,
+    choose_beside,
     deadline,
     earliest_command,
     has_place,
@@ -68,7 +70,12 @@ def tick(channel, requests, cycle):
     promote_overdue(channel, cycle)
     position = choose(channel, cycle)
     if position != NOTHING:
+        moves_data = channel.nominees[channel.entries[position].bank].command >= COLUMN_READ
         send(channel, requests, position, cycle)
+        if channel.command_buses > 1 and channel.choose_hook == 0:
+            position = choose_beside(channel, moves_data, cycle)
+            if position != NOTHING:
+                send(channel, requests, position, cycle)
     channel.wake = earliest_command(channel, cycle + 1)
 
 

@@ -149,6 +149,7 @@ channel_t = record_t(
         ("write_low", "i4"),
         ("age_limit_cycles", "i4"),
         ("access_bytes", "i4"),
+        ("command_buses", "i4"),
         ("burst_cycles", "i4"),
         *((name, "i4") for name in TIMINGS),
         ("same_direction", "i4"),  # between two column accesses of one direction
@@ -168,7 +169,7 @@ channel_t = record_t(
         ("wake", "i8"),  # nothing can be sent before this cycle
         ("foreseen", "i4"),  # the queue position whose command would go out next,
         ("foreseen_at", "i8"),  # and when; NEVER: not known
-        ("command_ready", "i8"),  # one command a cycle
+        ("command_ready", "i8"),  # one command a cycle, or one for rows and one for columns
         ("ready", "i8", (4,)),  # the first cycle that the channel as a whole allows each command
         ("group_ready", "i8", (MAX_DRAM_BANKS + 1,)),  # … that a bank group allows a column access
         ("direction", "i4"),
@@ -204,6 +205,7 @@ _OPTIONAL: dict[str, Any] = {
     "t_rfc": 0,
     "refresh_banks": 0,  # all
     "t_rtw": 0,  # computed
+    "command_buses": 1,
     "scheduler": "fr-fcfs",
     "page_policy": "open",
     "write_high": 0,  # half the queue (chosen; GPGPU-Sim's separate write queue of 64 drains from 56 …
@@ -222,7 +224,8 @@ def configure(channel: Any, timing: Mapping[str, Any]) -> None:
     values = _checked(timing)
     for name in channel.dtype.names or ():
         channel[name] = np.zeros((), channel.dtype[name])
-    for name in (*TIMINGS, "queue_entries", "write_high", "write_low", "age_limit_cycles", "access_bytes", "burst_cycles"):
+    for name in (*TIMINGS, "queue_entries", "write_high", "write_low", "age_limit_cycles", "access_bytes", "burst_cycles",
+                 "command_buses"):  # fmt: skip
         channel[name] = values[name]
     channel.n_banks = values["banks"]
     channel.scheduler = _SCHEDULERS[values["scheduler"]]

@@ -185,6 +185,21 @@ def look_ahead(channel, cycle):
 
 
 @compiled
+def choose_beside(channel, moves_data, cycle):
+    """Where rows and columns have command buses of their own: who, beside a command that does or does not move data, can have one
+    of the other kind in the same cycle, or NOTHING."""
+    best, chosen = np.int64(1 << 62), np.int64(NOTHING)
+    left = channel.nominated
+    while left != 0:
+        number = count_trailing_zeros(left)
+        left = np.uint64(left & (left - np.uint64(1)))
+        nominee = channel.nominees[number]
+        if (nominee.command >= COLUMN_READ) != moves_data and ready_at(channel, nominee) <= cycle and nominee.rank < best:
+            best, chosen = nominee.rank, np.int64(nominee.position)
+    return chosen
+
+
+@compiled
 def choose_by_policy(channel, cycle):
     """The policy picks among the banks whose next command can go out now; a request begun goes on first."""
     could = np.uint64(0)

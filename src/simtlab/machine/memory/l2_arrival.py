@@ -3,10 +3,10 @@
 import numpy as np
 
 from simtlab.compiled import call_hook, compiled, seldom
-from simtlab.machine.fifo import bring_forward, front, is_full, item_at, push
+from simtlab.machine.fifo import bring_forward, front, item_at, push
 from simtlab.machine.memory.cache import NO_WAY, announce, probe_set, sector_of, set_of
 from simtlab.machine.memory.l1 import sector_bit
-from simtlab.machine.memory.l2_entry import is_far
+from simtlab.machine.memory.l2_entry import has_way_to_dram, is_far, send_to_dram
 from simtlab.machine.memory.mshr import NO_ENTRY
 from simtlab.machine.request import Kind, L2Answer
 
@@ -61,8 +61,7 @@ def is_asked(gpu, slice, requests, number):
     request.entry, request.l2_answer = NO_ENTRY, MISS
     request.bytes = max(request.bytes, slice.cache.sector_bytes)
     request.dram_bytes = request.bytes
-    request.ready, request.to_dram = gpu.l2.cycle + gpu.dram_latency, gpu.cycle - request.born
-    push(slice.to_dram, number)
+    send_to_dram(gpu, slice, requests, number)
     slice.bypasses += 1
     slice.around += 1
     wake_slice(gpu, slice.number, max(request.ready, gpu.l2.cycle + 1))
@@ -72,7 +71,7 @@ def is_asked(gpu, slice, requests, number):
 @compiled
 def can_go_around(slice, request):
     """Whether DRAM has what a read wants: its line is not dirty here, nor in flight; and there is room on the way."""
-    if is_full(slice.to_dram) or slice.around + slice.mshr.entries >= slice.fills.limit:
+    if not has_way_to_dram(slice) or slice.around + slice.mshr.entries >= slice.fills.limit:
         return False
     address = sector_of(slice.cache, request.address)
     way = probe_set(slice.cache, request.set, address)

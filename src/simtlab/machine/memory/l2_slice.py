@@ -36,7 +36,20 @@ from simtlab.machine.memory.dram import next_event as next_in_dram
 from simtlab.machine.memory.dram import offer
 from simtlab.machine.memory.l1 import sector_bit
 from simtlab.machine.memory.l2_arrival import bring_first, note_request
-from simtlab.machine.memory.l2_entry import coalesce, come_across, follows, goes_along, is_out_of_room, note_write
+from simtlab.machine.memory.l2_entry import (
+    coalesce,
+    come_across,
+    follows,
+    goes_along,
+    has_come_across,
+    has_way_to_dram,
+    is_out_of_room,
+    misses_come_across,
+    must_cross,
+    note_write,
+    send_across,
+    send_to_dram,
+)
 from simtlab.machine.request import Kind, L2Answer, create, end
 from simtlab.machine.watch_log import note_end
 
@@ -73,6 +86,10 @@ def tick(gpu, slice, channel, requests):
     slice.ticked = gpu.l2.cycle
     if slice.crossing.count > 0:
         come_across(gpu, slice, requests)
+    if slice.far_misses.count > 0:
+        misses_come_across(gpu, slice, requests)
+    if slice.far_hits.count > 0:
+        answer_across(gpu, slice, requests)
     if slice.filling != NOT_FILLING or slice.fills.count > 0:
         take_data(gpu, slice, requests)
     number = serve(gpu, slice, requests)
@@ -90,7 +107,8 @@ def next_wake(gpu, slice, requests, fed):
     controller, data and new requests wake it."""
     now = gpu.l2.cycle
     if gpu.jump == 0:
-        waiting = slice.fills.count + slice.input.count + slice.crossing.count + slice.to_dram.count
+        waiting = slice.fills.count + slice.input.count + slice.crossing.count + slice.to_dram.count + slice.far_misses.count
+        waiting += slice.far_hits.count
         is_idle = slice.filling == NOT_FILLING and waiting == 0
         return FAR_FUTURE if is_idle else now + 1
     has_data = slice.fills.count > 0 if slice.filling == NOT_FILLING else not is_out_of_room(gpu, slice)
@@ -101,6 +119,10 @@ def next_wake(gpu, slice, requests, fed):
         wake = max(requests.entry[front(slice.input)].ready, now + 1)
     if slice.crossing.count > 0 and not is_full(slice.input):
         wake = min(wake, max(requests.entry[front(slice.crossing)].ready, now + 1))
+    if slice.far_misses.count > 0:
+        wake = min(wake, max(requests.entry[front(slice.far_misses)].ready, now + 1))
+    if slice.far_hits.count > 0 and not is_out_of_room(gpu, slice):
+        wake = min(wake, max(requests.entry[front(slice.far_hits)].ready, now + 1))
     if slice.to_dram.count > 0 and not slice.refused:
         wake = min(wake, max(requests.entry[front(slice.to_dram)].ready, now + 1))
     return wake
@@ -137,10 +159,32 @@ def take_data(gpu, slice, requests):
     waiter = take_waiter(slice.mshr, slice.filling)
     if waiter != NOBODY:
         touch_for(slice, requests.entry[waiter])
-        answer(gpu, slice, requests, waiter)
+        if is_late(gpu, slice, requests, waiter):
+            send_across(gpu, slice, requests, waiter)
+        else:
+            answer(gpu, slice, requests, waiter)
     if slice.mshr.entry[slice.filling].first == NOBODY:
         release(slice.mshr, slice.filling)
         slice.filling = NOT_FILLING
+
+
+@compiled
+def is_late(gpu, slice, requests, number):
+    """Whether a read of the other part waited for data that somebody of this one had asked for: they have yet to cross the chip."""
+    request, way = requests.entry[number], slice.mshr.entry[slice.filling].way
+    if way == NO_WAY:
+        return False
+    sectors = sectors_of(slice.cache, sector_of(slice.cache, request.address), request.bytes)
+    return must_cross(gpu, slice, request, way, sectors) and request.l2_answer == HIT_RESERVED
+
+
+@compiled
+def answer_across(gpu, slice, requests):
+    """Answer those whose data have crossed the chip."""
+    number = has_come_across(gpu, slice, requests)
+    while number != NOTHING:
+        answer(gpu, slice, requests, number)
+        number = has_come_across(gpu, slice, requests)
 
 
 @compiled
@@ -238,7 +282,7 @@ def is_still_blocked(gpu, slice):
         return True
     if slice.blocked == NO_MSHR:
         return mshr_full(slice.mshr)
-    return slice.blocked == NO_DRAM_ROOM and is_full(slice.to_dram)
+    return slice.blocked == NO_DRAM_ROOM and not has_way_to_dram(slice)
 
 
 @compiled
@@ -258,7 +302,10 @@ def read(gpu, slice, requests, number):
         if request.kind == ATOMIC:
             make_dirty(slice, way, address)
             slice.atomics += 1
-        answer(gpu, slice, requests, number)
+        if must_cross(gpu, slice, request, way, wanted):
+            send_across(gpu, slice, requests, number)
+        else:
+            answer(gpu, slice, requests, number)
         if is_heard(gpu, ON_HIT):
             tell(gpu, slice, ON_HIT, number)
         return NONE
@@ -276,24 +323,25 @@ def read(gpu, slice, requests, number):
         return NONE
     if mshr_full(slice.mshr):
         return NO_MSHR
-    if is_full(slice.to_dram):
+    if not has_way_to_dram(slice):
         return NO_DRAM_ROOM
     if way == NO_WAY:
         way = make_room(gpu, slice, requests, request.set)
         if way < 0:
             return -way
         reserve(cache, way, block, np.uint32(0))
+        slice.copied[way] = 0
     request.bytes = max(request.bytes, cache.sector_bytes)
     request.dram_bytes = max(request.bytes, gpu.l2_fetch_bytes)
-    expect(cache, way, sectors_of(cache, block, request.dram_bytes))
+    coming = sectors_of(cache, block, request.dram_bytes)
+    expect(cache, way, coming)
+    must_cross(gpu, slice, request, way, coming)  # they will: a miss of the other part brings all of them there
     request.entry = allocate(slice.mshr, block, way)
     merge(slice.mshr, request.entry, number)
     slice.misses += 1
     request.l2_answer = MISS
     slice.atomics += request.kind == ATOMIC
-    request.ready = gpu.l2.cycle + gpu.dram_latency
-    request.to_dram = gpu.cycle - request.born
-    push(slice.to_dram, number)
+    send_to_dram(gpu, slice, requests, number)
     if is_heard(gpu, ON_MISS):
         tell(gpu, slice, ON_MISS, number)
     return NONE
@@ -328,6 +376,7 @@ def write(gpu, slice, requests, number):
             slice.writes -= 1
             return -way
         reserve(cache, way, request.address, np.uint32(0))
+    slice.copied[way] = 0
     write_words(cache, way, request.address, request.words, True)
     touch(cache, way)
     request.l2_answer = HIT
@@ -352,7 +401,7 @@ def make_room(gpu, slice, requests, set):
         tell(gpu, slice, ON_EVICT, way)
     if goes_silently(slice.cache, way) or slice.cache.line[way].state != DIRTY:
         return way
-    if slice.to_dram.count + 2 > slice.to_dram.limit:
+    if not has_way_to_dram(slice, 2):
         return -NO_DRAM_ROOM
     number = create(requests, gpu.thread)
     request = requests.entry[number]
