@@ -95,8 +95,9 @@ def by_threads() -> None:
         print(f"{preset}, {cores} cores, host threads")
         loop = partial(fma, ctas=8 * cores)
         for name, work in (("FMA loop", loop), ("streaming addition", add), ("random gather", gather)):
-            seconds = {n: work(sl.Gpu(preset, threads=n))[1] for n in (1, 2, 4, 8, 16) if n <= available}
-            print(f"  {name:18} " + ", ".join(f"{n}: {seconds[1] / took:.2f}x" for n, took in seconds.items()))
+            runs = {n: work(sl.Gpu(preset, threads=n)) for n in (1, 2, 4, 8, 16) if n <= available}
+            ratios = ", ".join(f"{n}: {runs[1][1] / seconds:.2f}x" for n, (_, seconds) in runs.items())
+            print(f"  {name:18} {rate_of(work, *runs[1]) / 1e3:.0f} K/s with one; {ratios}")
 
 
 def main() -> None:

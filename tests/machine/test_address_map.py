@@ -165,6 +165,14 @@ def test_pages_that_lie_a_power_of_two_apart_are_in_all_stacks_and_begin_in_any_
         assert np.bincount(slices % 8, minlength=8).max() < 1.6 * 60
 
 
+@pytest.mark.parametrize("block", range(8))
+def test_the_same_block_of_all_pages_is_in_all_slices_as_often(block):
+    """Of 264 pages each group of slices has 22: a slice has two or three of them first."""
+    map = new_map(PAGES)
+    counts = np.bincount([place(map, 4096 * page + 512 * block)[0] for page in range(264)], minlength=96)
+    assert set(counts) == {2, 3}
+
+
 @pytest.mark.parametrize("slices", [1, 2, 8])
 def test_pages_of_few_slices_are_in_all_of_them_as_without(slices):
     few = PAGES | {"slices": slices, "channels": slices}

@@ -119,3 +119,54 @@ def test_streams_take_as_long_as_on_an_h200(name):
     gpu = sl.Gpu("h200", isa="sm_90", memory_bytes=1 << 28)
     (run,) = SelectedLaunches(choose(micro(name, f"memory/{kernel}", grid, 256, *given), "sm_90"), gpu).run().values()
     assert run.cycles == pytest.approx(median(RECORDED["cycles"][name]), rel=STREAMS[name])
+
+
+COLUMNS = """
+extern "C" __global__ void load(const float *x, float *y, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    y[i] = x[i % n * n + i / n];
+}
+extern "C" __global__ void store(const float *x, float *y, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    y[i % n * n + i / n] = x[i];
+}"""
+# Stores in part of all cores at once: docs/accuracy.md. Rows of 512 and 1,024 floats are 2 and 4 KB apart, those of 1,056 any way.
+BY_COLUMNS = {"load.512": 0.06, "load.1024": 0.04, "load.1056": 0.09, "store.512": 0.12, "store.1024": 0.16, "store.1056": 0.16}
+
+
+@pytest.mark.parametrize("name", [pytest.param(one, marks=[] if "512" in one else pytest.mark.slow) for one in BY_COLUMNS])
+def test_rows_that_lie_a_power_of_two_apart_are_read_and_written_as_fast_as_others(name):
+    kind, _, n = name.partition(".")
+    count = int(n) ** 2
+    gpu = sl.Gpu("h200", isa="sm_90", memory_bytes=1 << 28)
+    run = gpu.compile(COLUMNS)[kind](count // 256, 256, [gpu.zeros(count), gpu.zeros(count), np.int32(n)])
+    assert run.cycles == pytest.approx(fmean(RECORDED["cycles_by_columns"][name]), rel=BY_COLUMNS[name])
+
+
+STORES = """
+extern "C" __global__ void stores(float *y, int kind, int steps)
+{
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x, n = gridDim.x * blockDim.x, warp = i / 32, lane = i % 32;
+    for (int k = 0; k < steps; k++) {
+        unsigned line = (k * (n / 32) + warp) * 32, word;
+        if (kind == 0) word = (line + lane) * 32;
+        else if (kind == 1) word = (line + lane) * 8;
+        else if (kind == 2) word = (line / 8 + lane / 8) * 32 + lane % 8;
+        else if (kind == 3) word = line + lane;
+        else word = (line / 2 + lane / 2) * 32 + lane % 2 * 8;
+        y[word % (1 << 22)] = k;
+    }
+}"""
+STORED = {"words of lines": 8, "words of sectors": 8, "sectors of lines": 32, "lines": 64, "words of pairs": 16}  # by each thread
+
+
+@pytest.mark.parametrize("kind", STORED)
+def test_stores_of_a_few_cores_take_as_long_as_on_an_h200(kind):
+    """Those of all cores at once do not: docs/accuracy.md."""
+    gpu = sl.Gpu("h200", isa="sm_90", memory_bytes=1 << 27)
+    number, steps = list(STORED).index(kind), STORED[kind]
+    run = gpu.compile(STORES)["stores"](4, 1024, [gpu.zeros(1 << 22), np.int32(number), np.int32(steps)])
+    first, second, _ = RECORDED["cycles_by_stores"][kind]["4"]
+    assert run.cycles == pytest.approx((first + second) / 2, rel=0.05)

@@ -86,8 +86,8 @@ def _shuffle(map: Any, values: Mapping[str, Any]) -> None:
     each, given = groups // stacks, np.zeros(stacks, np.int64)
     for page, number in enumerate(sorted(range(pages), key=_mixed)):
         stack = number % stacks
-        map.first[page] = _mixed(pages + page) % _blocks(values)
         map.group[page], map.rank[page] = stack * each + given[stack] % each, given[stack] // each
+        map.first[page] = map.rank[page] % _blocks(values)
         given[stack] += 1
 
 

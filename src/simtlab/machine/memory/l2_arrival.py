@@ -6,7 +6,8 @@ from simtlab.compiled import call_hook, compiled, seldom
 from simtlab.machine.fifo import bring_forward, front, item_at, push
 from simtlab.machine.memory.cache import NO_WAY, announce, probe_set, sector_of, set_of
 from simtlab.machine.memory.l1 import sector_bit
-from simtlab.machine.memory.l2_entry import has_way_to_dram, is_far, send_to_dram
+from simtlab.machine.memory.l2_parts import is_far
+from simtlab.machine.memory.l2_to_dram import has_way_to_dram, send_to_dram
 from simtlab.machine.memory.mshr import NO_ENTRY
 from simtlab.machine.request import Kind, L2Answer
 

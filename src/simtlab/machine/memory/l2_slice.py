@@ -5,75 +5,44 @@ that are dirty go to DRAM when it is evicted, from the first to the last. Atomic
 Every request but a write-back is answered.
 """
 
-from enum import IntEnum
-
 import numpy as np
 
-from simtlab.compiled import compiled, count_trailing_zeros
+from simtlab.compiled import compiled
 from simtlab.machine.events import is_heard, tell
 from simtlab.machine.fifo import NOTHING, front, is_full, pop, push
 from simtlab.machine.hooks import EVENT_NUMBERS
+from simtlab.machine.memory import l2_entry
 from simtlab.machine.memory import mshr as table
-from simtlab.machine.memory.address_map import locate
 from simtlab.machine.memory.cache import (
     DIRTY,
     NO_WAY,
-    address_of,
     expect,
     fill,
-    goes_silently,
-    is_empty,
     place_in_order,
     probe_set,
     rank,
     reserve,
     sector_of,
     touch,
-    victim_of_set,
     write_words,
 )
-from simtlab.machine.memory.dram import next_event as next_in_dram
-from simtlab.machine.memory.dram import offer
 from simtlab.machine.memory.l1 import sector_bit
 from simtlab.machine.memory.l2_arrival import bring_first, note_request
-from simtlab.machine.memory.l2_entry import (
-    coalesce,
-    come_across,
-    follows,
-    goes_along,
-    has_come_across,
-    has_way_to_dram,
-    is_out_of_room,
-    misses_come_across,
-    must_cross,
-    note_write,
-    send_across,
-    send_to_dram,
-)
-from simtlab.machine.request import Kind, L2Answer, create, end
+from simtlab.machine.memory.l2_entry import coalesce, follows, goes_along, is_out_of_room, note_write
+from simtlab.machine.memory.l2_parts import come_across, has_come_across, must_cross, send_across
+from simtlab.machine.memory.l2_to_dram import feed_dram, has_way_to_dram, make_room, misses_come_across, send_to_dram
+from simtlab.machine.request import Kind, L2Answer, end
 from simtlab.machine.watch_log import note_end
 
 READ, WRITE, WRITE_BACK, ATOMIC = int(Kind.READ), int(Kind.WRITE), int(Kind.WRITE_BACK), int(Kind.ATOMIC)
-ON_HIT, ON_MISS, ON_EVICT = (EVENT_NUMBERS[f"on_l2_{event}"] for event in ("hit", "miss", "evict"))
+ON_HIT, ON_MISS = (EVENT_NUMBERS[f"on_l2_{event}"] for event in ("hit", "miss"))
 INSTRUCTION, CONSTANT = int(Kind.INSTRUCTION), int(Kind.CONSTANT)
 HIT, HIT_RESERVED, MISS = (int(answer) for answer in L2Answer)
 find_entry, merge, allocate = table.find, table.merge, table.allocate
 mshr_full, can_merge, take_waiter, release = table.is_full, table.can_merge, table.take_waiter, table.release
 NO_ENTRY, NOBODY = table.NO_ENTRY, table.NOBODY
+NONE, NO_OUTPUT, NO_MSHR, NO_LINE, NO_DRAM_ROOM = (int(block) for block in l2_entry.Block)
 NOT_FILLING = -1
-
-
-class Block(IntEnum):
-    """What the oldest request of a slice waits for."""
-
-    NONE = 0
-    OUTPUT = 1  # room for an answer
-    MSHR = 2
-    LINE = 3  # a line of its set, or room for one more who waits for it
-    TO_DRAM = 4  # room in the queue to the memory controller
-
-
-NONE, NO_OUTPUT, NO_MSHR, NO_LINE, NO_DRAM_ROOM = (int(block) for block in Block)
 FAR_FUTURE = np.int64(1 << 62)
 ATOMIC_BYTES = 32  # the most an atomic's answer carries
 
@@ -389,53 +358,3 @@ def write(gpu, slice, requests, number):
     else:
         answer(gpu, slice, requests, number)
     return NONE
-
-
-@compiled
-def make_room(gpu, slice, requests, set):
-    """A line of a set; a dirty one is sent to DRAM first. If that cannot be done now, what to wait for, negative."""
-    way = victim_of_set(slice.cache, set)
-    if way == NO_WAY:
-        return -NO_LINE
-    if is_heard(gpu, ON_EVICT) and not is_empty(slice.cache.line[way]):
-        tell(gpu, slice, ON_EVICT, way)
-    if goes_silently(slice.cache, way) or slice.cache.line[way].state != DIRTY:
-        return way
-    if not has_way_to_dram(slice, 2):
-        return -NO_DRAM_ROOM
-    number = create(requests, gpu.thread)
-    request = requests.entry[number]
-    first, last = ends_of(slice.cache.line[way].dirty)
-    request.kind, request.address = WRITE_BACK, address_of(slice.cache, way) + first * slice.cache.sector_bytes
-    request.bytes = request.dram_bytes = (last - first + 1) * slice.cache.sector_bytes
-    request.ready = gpu.l2.cycle + gpu.dram_latency
-    request.core = -1
-    locate(gpu.map, requests, number)
-    push(slice.to_dram, number)
-    slice.write_backs += 1
-    slice.write_back_sectors += last - first + 1
-    return way
-
-
-@compiled
-def ends_of(sectors):
-    """The first and the last of a set of sectors."""
-    first = last = count_trailing_zeros(np.uint64(sectors))
-    while np.uint64(sectors) >> np.uint64(last + 1) != 0:
-        last += 1
-    return first, last
-
-
-@compiled
-def feed_dram(gpu, slice, channel, requests):
-    """The oldest request that has passed the pipe to the memory controller joins its queue. True if it did."""
-    number = front(slice.to_dram)
-    slice.refused = 0
-    if number == NOTHING or requests.entry[number].ready > gpu.l2.cycle:
-        return False
-    if not offer(channel, requests, number, gpu.dram.cycle):
-        slice.refused = 1
-        return False
-    gpu.channel_wake[slice.channel] = next_in_dram(channel, gpu.dram.cycle)
-    pop(slice.to_dram)
-    return True
