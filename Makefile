@@ -51,7 +51,7 @@ fuzz: $(VENV)/ready
 $(VENV)/ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(INSTALL) ".[nvcc]" --group dev || \
+	$(INSTALL) ".[nvcc]" --group dev --group nvcc || \
 		{ echo "no wheels of nvcc here: tests of applications need another"; $(INSTALL) . --group dev; }
 	touch $@
 

@@ -294,8 +294,9 @@ def test_a_loop_larger_than_the_instruction_cache_is_told():
 
 
 def test_misses_that_find_no_mshr_are_told():
-    """A triad with all of an H200's DRAM for 8 cores is bound by what an L1 can have in flight."""
-    profile = kernels.profile(H200, kernels.TRIAD, 128, 256, [kernels.zeros(1 << 17)] * 2 + [kernels.zeros(1 << 17)], core__cores=8)
+    """A triad with all of an H200's DRAM for 8 cores is bound by what an L1 can have in flight, here half as much."""
+    arrays = [kernels.zeros(1 << 17)] * 2 + [kernels.zeros(1 << 17)]
+    profile = kernels.profile(H200, kernels.TRIAD, 128, 256, arrays, core__cores=8, l1d__mshr_entries=256)
     time, entries, trip = numbers(
         r"in (\d+)% of core cycles none of the (\d+) MSHRs .* takes (\d+) cycles", first(profile, "l1-misses-in-flight")
     )

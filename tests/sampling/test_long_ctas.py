@@ -9,7 +9,7 @@ import simtlab as sl
 from simtlab.errors import DeviceFault
 from simtlab.machine.core.kinds import Stall
 from simtlab.machine.core.stall import Work
-from simtlab.sampling import clusters, long_ctas, machine
+from simtlab.sampling import clusters, long_ctas, machine, many_ctas
 from simtlab.workloads.loading import workloads
 from tests.sampling.kernels import CUT, device
 
@@ -190,3 +190,27 @@ def test_host_threads_make_no_difference(hurried):
 @pytest.mark.parametrize("name", workloads())
 def test_all_workloads_do_what_they_do_in_full(hurried, name, preset):
     same_as_in_full(name, preset, hurried)
+
+
+@pytest.mark.parametrize(("wave", "sampler"), [(20_000, long_ctas.LongCtas), (1 << 40, many_ctas.ManyCtas)])
+def test_a_launch_of_few_waves_that_take_long_is_fast_forwarded(monkeypatch, wave, sampler):
+    """Of ten waves, each of which takes more than so many cycles."""
+    monkeypatch.setattr(long_ctas, "EARLIEST", 60_000)
+    monkeypatch.setattr(many_ctas, "LONG_WAVE", wave)
+    gpu = device()
+    (full, before), (sampled, after) = launch(device(None), 320, 100), launch(gpu, 320, 100)
+    mark = sampled.timing.sampled
+    assert type(gpu.machine._sampler) is sampler
+    assert mark.gaps >= 1
+    assert mark.share < 0.8
+    assert before.tobytes() == after.tobytes()
+    assert sampled.instructions == full.instructions
+    assert abs(sampled.cycles - full.cycles) <= max(mark.error, 0.02) * full.cycles
+
+
+def test_a_launch_of_many_such_waves_is_not(monkeypatch):
+    monkeypatch.setattr(many_ctas, "LONG_WAVE", 1000)
+    monkeypatch.setattr(many_ctas, "FEW_WAVES", 10)
+    gpu = device()
+    launch(gpu, 320, 20)
+    assert type(gpu.machine._sampler) is many_ctas.ManyCtas

@@ -89,8 +89,10 @@ KNOWN = {
     "A store's registers can be written again when its last line is served, of 32; on an H200 presumably when it is in the "
     "queue": {
         "reductions 0 apart": {1: 12},
-        "reductions 32 apart": {1: 12},
-        "atomic_chain 1 apart": {4: 4},
+        "reductions 32 apart": {1: 13},
+    },
+    "Whether the words are in the core's half of the chip: an atomic on one of the other takes 64 cycles longer": {
+        "atomic_chain 1 apart": {1: 4, 4: 5, 16: 4},
     },
     "Not understood: reductions of 32 sectors, and those of a warp's 32 words, 70 cycles each on an H200 and 2 beside other "
     "warps'": {
@@ -114,13 +116,13 @@ KNOWN = {
     },
     "Stores of local memory by one or two warps a sub-core, not understood: an H200 takes a little longer, and less "
     "for 16 lines that are written in part": {
-        "local_stores_of_32_bits 1 different": {4: -6, 16: -4, 32: -5},
-        "local_stores_of_32_bits 2 different": {4: -6},
-        "local_stores_of_32_bits 4 different": {4: -6},
+        "local_stores_of_32_bits 1 different": {1: -5, 4: -6, 16: -4, 32: -5},
+        "local_stores_of_32_bits 2 different": {1: -5, 4: -7},
+        "local_stores_of_32_bits 4 different": {1: -5, 4: -6},
         "local_stores_of_32_bits 16 different": {1: 23},
-        "local_stores_of_64_bits 1 different": {1: -9, 4: -6, 32: -5},
-        "local_stores_of_64_bits 2 different": {1: -10},
-        "local_stores_of_64_bits 4 different": {1: -10},
+        "local_stores_of_64_bits 1 different": {1: -11, 4: -6, 32: -5},
+        "local_stores_of_64_bits 2 different": {1: -12},
+        "local_stores_of_64_bits 4 different": {1: -11},
         "local_stores_of_64_bits 16 different": {1: 7},
         "local_stores_of_128_bits 1 different": {1: -12, 4: -5, 16: -4},
         "local_stores_of_128_bits 2 different": {1: -13, 16: -5, 32: -5},

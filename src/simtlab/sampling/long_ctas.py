@@ -1,4 +1,4 @@
-"""A launch of few CTAs that run long: stretches of its time are measured, and between them the machine's CTAs are fast-forwarded.
+"""A launch of few CTAs, or of CTAs that run long: stretches of its time are measured, and between them its CTAs are fast-forwarded.
 
 A window is so many cycles. When the rate is stable the warps are held until nothing is in flight, and go on functionally
 (machine/fast_forward.py): those of a core's oldest CTA, of the next, and so on, by as many instructions as they would have executed
@@ -37,9 +37,10 @@ EMPTIER = 0.9  # of the warps that were there: with fewer, the machine has anoth
 class LongCtas(Sampler):
     """Its CTAs stay on the machine, and go on without it now and then."""
 
-    def __init__(self, machine: SampledMachine, wave: int, settings: Sampling):
+    def __init__(self, machine: SampledMachine, wave: int, settings: Sampling, instead_of: Sampler | None = None):
         super().__init__(machine, wave, settings)
-        self._began, self._before = machine.cycle, machine.issued
+        if instead_of is not None:
+            self.began, self.issued_before = instead_of.began, instead_of.issued_before
         self._length = LEAST_CYCLES
         self.reason = f"its first {EARLIEST:,} cycles always are"
         self._times = SHORTEST
@@ -49,7 +50,7 @@ class LongCtas(Sampler):
         self._held: Reading | None = None  # where warps were held, which they are now
         self._stable: list[Window] = []  # that the next gap goes by
         self._begin_anew()
-        self.next_look += max(0, EARLIEST - MOST_WINDOWS * LEAST_CYCLES)
+        self.next_look = max(self.next_look, self.began + EARLIEST - (MOST_WINDOWS - 1) * LEAST_CYCLES)
 
     def _begin_anew(self) -> None:
         self._warm_up()
@@ -83,7 +84,7 @@ class LongCtas(Sampler):
         self._note(window)
         self._note_progress(before.by_cta, now.by_cta)
         self._stable = self._stable_now()
-        if now.row[0] - self._began >= EARLIEST:
+        if now.row[0] - self.began >= EARLIEST:
             self.reason = ""
         if self._stable and not self.reason and self._plan(now):
             self._held = now
@@ -132,7 +133,7 @@ class LongCtas(Sampler):
         self._chunks = CHUNKS
         if self.machine.ended:
             left_out = int(self.totals().executed["executed"].sum()) if self.gap is not None else 0
-            done = now.instructions - self._before + left_out - int(now.by_cta.executed.sum())
+            done = now.instructions - self.issued_before + left_out - int(now.by_cta.executed.sum())
             self._chunks = now.by_cta.parts_until_many_end(done / self.machine.ended, self._step, CHUNKS)
         return self._chunks > 0
 
@@ -163,7 +164,7 @@ class LongCtas(Sampler):
 
     def _so_far(self) -> float:
         """Cycles of the launch, gaps included."""
-        return self.machine.cycle - self._began + (float(self.totals().estimate[0]) if self.gap is not None else 0.0)
+        return self.machine.cycle - self.began + (float(self.totals().estimate[0]) if self.gap is not None else 0.0)
 
     def _next_gap(self) -> float:
         """How many cycles it is to take."""

@@ -80,6 +80,7 @@ class SampledMachine(Machine):
         outcome = super()._run_part(cycle, min(until, self._sampler.next_look))
         if outcome == Outcome.SPENT and self.cycle >= self._sampler.next_look:
             self._sampler.look()
+            self._sampler = self._sampler.instead or self._sampler
         return outcome
 
     def _results(self, prepared: Prepared, before: Before) -> list[TimedRun]:

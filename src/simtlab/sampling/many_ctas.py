@@ -2,7 +2,7 @@
 
 A wave is as many CTAs as the whole machine holds. A window ends at the first look at which a wave of CTAs has ended since it began,
 and it is at least `LEAST_CYCLES` long. The first window after the launch's start, and the first after every gap, is warm-up and
-counts for nothing.
+counts for nothing. A launch of few waves each of which takes long is fast-forwarded instead (long_ctas.py).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simtlab.sampling.long_ctas import LongCtas
 from simtlab.sampling.profile import added, are_alike
 from simtlab.sampling.sampler import TURNED_OVER, Reading, Sampler
 from simtlab.sampling.settings import Sampling
@@ -25,6 +26,8 @@ SHORTEST_GAP = 2  # waves,
 LEAST_GAIN = 0.2  # … and share of the launch: to leave out less gains little and may cost an error at its end
 CHUNKS = 16  # that what is left out is run in, about: from one to the next its profile is compared
 END_WAVES = 0.5  # by so many waves' time the end of a launch may be longer or shorter than behind the gap
+LONG_WAVE = 400_000  # cycles without the end of a wave: of few such waves …
+FEW_WAVES = 40  # … the first say little about the others: their CTAs come apart, and the L2 is not what it was
 STILL_FULL = 0.9  # of a wave that has not ended: fewer, and the machine is emptying
 
 
@@ -48,7 +51,9 @@ class ManyCtas(Sampler):
         machine = self.machine
         length = machine.cycle - self._from_cycle
         self.next_look = machine.cycle + max(FIRST_LOOK, length // LOOKS, self._period)
-        if self.n_ctas - machine.ended < STILL_FULL * self.wave:
+        if machine.ended < self.wave and machine.cycle - self.began >= LONG_WAVE and self.n_ctas < FEW_WAVES * self.wave:
+            self.instead = LongCtas(machine, self.wave, self.settings, self)
+        elif self.n_ctas - machine.ended < STILL_FULL * self.wave:
             self._stop("its rate was not stable before its last CTAs began")
         elif machine.ended - self._from_ended >= self.wave and length >= LEAST_CYCLES:
             self._period = length // LOOKS

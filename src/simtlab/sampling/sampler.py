@@ -51,6 +51,8 @@ class Sampler:
 
     def __init__(self, machine: SampledMachine, wave: int, settings: Sampling):
         self.machine, self.wave, self.settings = machine, wave, settings
+        self.began, self.issued_before = machine.cycle, machine.issued
+        self.instead: Sampler | None = None  # who is to look at this launch from now on
         self.gap: Gap | None = None  # the last one,
         self.gaps = 0  # … of so many
         self._earlier: list[Totals] = []  # what those before it come to together, if there are any
