@@ -27,6 +27,7 @@ SHARED_L1 = {"shared_memory.shares_l1": True, "l1d.bytes": 16384, "shared_memory
 SHARING = {"core.cores": 4, "network.coalescing_cores": 2}
 L0 = {"l1i.l0_bytes": 256, "l1i.l0_ways": 1, "l1i.l0_miss_cycles": 8}
 MESH = {"network.kind": "mesh", "network.mesh_width": 4, "network.mesh_height": 3}
+TLB = {"tlb.page_bytes": 4096, "tlb.hit_cycles": 20, "tlb.walk_cycles": 200, "tlb.core_entries": 2}
 PAGES = {"address_map.page_bytes": 512, "address_map.shuffled_pages": 24}
 CODE = {"core.isa": "sm_90", "issue.dependences": "control-bits", "register_file.reading": "ports"}
 
@@ -128,6 +129,8 @@ OTHER = {
     "dram.refresh_stacks": to(1, {"dram.t_refi": 500, "dram.t_rfc": 60}), "dram.command_buses": to(2),
     "address_map.page_bytes": to(512, {"address_map.shuffled_pages": 24}), "address_map.shuffled_pages": to(48, PAGES),
     "address_map.stacks": to(2, PAGES),
+    "tlb.page_bytes": to(4096, {"tlb.walk_cycles": 200}), "tlb.core_entries": to(1, TLB), "tlb.entries": to(2, TLB),
+    "tlb.hit_cycles": to(60, TLB), "tlb.walk_cycles": to(500, TLB), "tlb.warm": to(True, TLB),
     "core.drain": to("stores-sent"), "network.mask_cycles": to(4), "l1d.banked_tags": to(True, SECTORED),
     "l1d.return_cycles": to(8, SECTORED | {"l1d.banked_tags": True}), "units.uniform_special_cycles": to(40, CODE),
 }  # fmt: skip

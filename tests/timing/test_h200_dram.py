@@ -63,6 +63,35 @@ def test_about_as_many_loads_wait_for_a_refresh_and_as_long(loads):
     assert max(loads) - sorted_out(loads)[1] == pytest.approx(500, abs=40)
 
 
+FIRST = json.loads((Path(__file__).parents[1] / "data" / "hardware" / "h200_tlb.json").read_text())
+
+
+def longer_in_new_pages(cycles: list[int]) -> float:
+    """The mean of every 16th load without that of the others; a few wait for something else, up to 2,500 cycles."""
+    kept = [(k % 16 == 0, c) for k, c in enumerate(cycles) if c < 1700]
+    return fmean(c for is_first, c in kept if is_first) - fmean(c for is_first, c in kept if not is_first)
+
+
+def test_a_walk_takes_as_long_as_on_an_h200():
+    """Loads 2 MB apart in memory that nobody has touched: the first of each 32 MB takes longer, in a second pass none does."""
+    tlb = load("h200").tlb
+    assert tlb.hit_cycles + tlb.walk_cycles == pytest.approx(longer_in_new_pages(FIRST["one_first"]), rel=0.03)
+    assert longer_in_new_pages(FIRST["one_second"]) == pytest.approx(0, abs=25)
+
+
+def test_the_first_load_of_each_32_mb_waits_for_a_walk_unless_tlbs_are_warm():
+    count, found = 50, {}
+    for name, changes in (("warm", {}), ("cold", {"tlb.warm": False}), ("none", {"tlb.page_bytes": 0})):
+        gpu = sl.Gpu("h200", set={"dram.t_refi": 0, **changes}, memory_bytes=1 << 28)
+        cycles = gpu.zeros(count, "i4")
+        gpu.compile(LOADS)["loads"](1, 1, [gpu.zeros(count << 21, "u1"), cycles, np.int32(count), np.int32(2 << 20)])
+        found[name] = cycles.numpy()
+    assert (found["warm"] == found["none"]).all()
+    longer = (found["cold"] - found["none"])[1:]  # the first page is that of the code and of `cycles`
+    assert [k + 1 for k in np.flatnonzero(longer > 100)] == [16, 32, 48]
+    assert longer[[15, 31, 47]] == pytest.approx(490, abs=4)
+
+
 @pytest.fixture(scope="module")
 def slices():
     """The slices of blocks of 256 bytes from an address, as a function."""

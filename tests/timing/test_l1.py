@@ -411,13 +411,13 @@ NAMES = {counter.name for counter in COUNTERS}
 
 
 def test_every_counter_moves():
-    """Some move in tests of their own: above, in test_energy, test_l2_entry and tests/mechanisms; none uses a tensor unit yet."""
+    """Some move in tests of their own: above, in test_energy, test_l2_entry, test_tlb, tests/mechanisms; none uses tensor units."""
     changes = {"core.cores": 2, "l1d.mshr_entries": 8, "l1d.miss_queue_entries": 2, "l2.mshr_entries": 1}
     moved = {name for name, value in everything("caps-gtx480", changes).items() if value}
     for preset in ("v100", "h200"):
         moved |= {name for name, value in everything(preset, {"core.cores": 2}).items() if value}
     elsewhere = {"l2_write_backs", "dram_writes", "dram_write_accesses", "l1_fail_tag", "busy_tensor", "replays", "dual_issued"}
-    elsewhere |= {"l1t_hits", "l1t_misses", "busy_tex", "l2_bypasses", "l2_coalesced", "stores_combined"}
+    elsewhere |= {"l1t_hits", "l1t_misses", "busy_tex", "l2_bypasses", "l2_coalesced", "stores_combined", "tlb_misses", "tlb_walks"}
     elsewhere |= {name for name in NAMES if name.startswith(("prefetch", "lanes_"))}
     assert NAMES - moved <= elsewhere
 

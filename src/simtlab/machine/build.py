@@ -12,7 +12,7 @@ from simtlab.machine.core import inflight, loads
 from simtlab.machine.core.kinds import Unit, WarProtection
 from simtlab.machine.core.state import core_t
 from simtlab.machine.limits import MAX_ANSWERS, MAX_MSHRS, MAX_SLICE_QUEUE
-from simtlab.machine.memory import address_map, cache, dram, mshr
+from simtlab.machine.memory import address_map, cache, dram, mshr, tlb
 from simtlab.machine.memory.l1 import WritePolicy
 from simtlab.machine.network import network as net
 from simtlab.machine.network import request_coalescer
@@ -181,6 +181,9 @@ def _configure_gpu(gpu: Any, config: MachineConfig) -> None:
         "stacks": config.address_map.stacks,
     }  # fmt: skip
     address_map.configure(gpu.map, settings)
+    gpu.page_shift = config.tlb.page_bytes.bit_length() - 1 if config.tlb.page_bytes else tlb.NO_PAGES
+    gpu.warm_tlbs, gpu.tlb.entries = config.tlb.warm, config.tlb.entries
+    gpu.tlb_hit_cycles, gpu.walk_cycles = config.tlb.hit_cycles, config.tlb.walk_cycles
 
 
 def _configure_coalescer(coalescer: Any, config: MachineConfig) -> None:
@@ -241,7 +244,7 @@ def _configure_core(core: Any, config: MachineConfig) -> None:
     core.l1t.hit_latency = config.l1t.hit_latency_cycles
     core.prefetches.limit = config.l1d.prefetch_queue_entries
     core.rereads.limit, core.fragments.limit = 256, config.l1t.fifo_entries
-    core.cta_slots = config.core.max_ctas
+    core.cta_slots, core.tlb.entries = config.core.max_ctas, config.tlb.core_entries
     core.mshr.entries, core.mshr.merges = config.l1d.mshr_entries, config.l1d.mshr_merges
     core.mshr_constant.entries, core.mshr_constant.merges = config.l1c.mshr_entries, config.l1c.mshr_merges
     mshr.reset(core.mshr)

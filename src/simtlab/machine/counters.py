@@ -97,6 +97,8 @@ COUNTERS = [
     Counter("prefetches_early", "lines", "Of these, asked for by a demand soon after.", "cores", "prefetch_early"),
     Counter("prefetch_distance_cycles", "core cycles", "From prefetch to demand, summed.", "cores", "prefetch_distance"),
     Counter("stores_combined", "sectors", "Stores that left with another to their sector.", "cores", "stores_combined"),
+    Counter("tlb_misses", "translations", "Pages that a core's TLB did not have.", "cores", "tlb.misses"),
+    Counter("tlb_walks", "walks", "Of these, what the shared TLB did not have either.", "cores", "tlb.walks"),
     Counter("request_packets", "packets", "Sent from cores to memory.", "requests", "packets"),
     Counter("request_flits", "flits", "Of these packets.", "requests", "flits"),
     Counter("request_flit_hops", "flits", "Flits that crossed a switch or router on the way to memory.", "requests", "flit_hops"),

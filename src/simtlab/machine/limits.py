@@ -44,6 +44,7 @@ MAX_ROUTERS = 128  # of a mesh
 # The L2 and DRAM
 MAX_SLICE_QUEUE = 512  # requests waiting in one of a slice's queues, or cycles of the pipe in front of it
 MAX_SHUFFLED_PAGES = 512
+MAX_TLB_ENTRIES = 1024
 MAX_DRAM_BANKS = 32
 MAX_DRAM_QUEUE = 256  # requests a memory controller chooses among, or answers that wait
 MAX_DRAM_CYCLES = 1024  # of a timing

@@ -21,6 +21,7 @@ from simtlab.machine.limits import (
 from simtlab.machine.memory.address_map import address_map_t
 from simtlab.machine.memory.cache import cache_t
 from simtlab.machine.memory.mshr import mshr_t
+from simtlab.machine.memory.tlb import tlb_t
 from simtlab.machine.network.request_coalescer import coalescer_t
 from simtlab.machine.record import record_t
 
@@ -196,6 +197,11 @@ gpu_t = record_t(
         ("channel_wake", "i8", (MAX_PORTS,)),  # the next DRAM cycle each channel can do something
         ("flits", "i2", (MAX_DATA_BYTES + 1,)),  # of a packet, by its bytes of data
         ("map", address_map_t),
+        ("page_shift", "i8"),  # of what an entry of a TLB translates, or NO_PAGES
+        ("warm_tlbs", "i8"),
+        ("tlb_hit_cycles", "i8"),
+        ("walk_cycles", "i8"),
+        ("tlb", tlb_t),  # that all cores share: in the first thread's record
         ("conflicts", bank_conflict_t),
         ("blocks", blocks_t),
         ("deferred_count", "i8"),

@@ -10,7 +10,7 @@ from simtlab.errors import ConfigError
 from simtlab.machine.config.core import Clocks, Core, Issue, RegisterFile, SharedMemory, Units
 from simtlab.machine.config.energy import Energy
 from simtlab.machine.config.keys import Text
-from simtlab.machine.config.memory import AddressMap, ConstantCache, DataCache, Dram, InstructionCache, L2Cache, TextureCache
+from simtlab.machine.config.memory import AddressMap, ConstantCache, DataCache, Dram, InstructionCache, L2Cache, TextureCache, Tlb
 from simtlab.machine.config.network import Network, Policies
 
 
@@ -33,6 +33,7 @@ class MachineConfig:
     l2: L2Cache
     dram: Dram
     address_map: AddressMap
+    tlb: Tlb
     energy: Energy
     policies: Policies
 

@@ -17,6 +17,7 @@ from simtlab.machine.limits import (
     MAX_REFRESH_CYCLES,
     MAX_SHUFFLED_PAGES,
     MAX_SLICE_QUEUE,
+    MAX_TLB_ENTRIES,
     MAX_WAITERS,
 )
 
@@ -262,3 +263,15 @@ class AddressMap:
     page_bytes: int = count("bytes", "whose blocks are in slices of one group; 0: blocks go round all slices", low=0, default=0)
     shuffled_pages: int = count("pages", "after which all slices have had as many", low=0, high=MAX_SHUFFLED_PAGES, default=0)
     stacks: int = count("stacks", "of memory, to which pages go in an order like chance", default=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tlb:
+    """Address translation: a TLB of each core, one that all share, and walks of the page tables."""
+
+    page_bytes: int = count("bytes", "that an entry translates, a power of two; 0: there is no translation", low=0, default=0)
+    core_entries: int = count("entries", "of each core's", high=MAX_TLB_ENTRIES, default=64)
+    entries: int = count("entries", "of the one that all cores share", high=MAX_TLB_ENTRIES, default=512)
+    hit_cycles: int = count("core cycles", "that a core waits for what only the shared one has", low=0, high=MAX_LATENCY, default=0)
+    walk_cycles: int = count("core cycles", "for a walk of the page tables", low=0, high=MAX_LATENCY, default=0)
+    warm: bool = flag("entries never used are taken without a wait, as if launches before had touched them", default=False)

@@ -181,6 +181,10 @@ def _network_rules(config: "MachineConfig") -> Broken:
         product = f"{config.dram.channels} * {config.l2.slices_per_channel}"
         allowed = f"it must be dram.channels * l2.slices_per_channel ({product})"
         yield "l2.slices", config.l2.slices, allowed
+    page = config.tlb.page_bytes
+    if page & (page - 1) or 0 < page < config.l1d.line_bytes:
+        allowed = f"it must be 0, or a power of two no less than l1d.line_bytes ({config.l1d.line_bytes})"
+        yield "tlb.page_bytes", page, allowed
     if config.address_map.slice_interleave_bytes % config.l2.line_bytes:
         allowed = f"it must be a multiple of l2.line_bytes ({config.l2.line_bytes})"
         yield "address_map.slice_interleave_bytes", config.address_map.slice_interleave_bytes, allowed

@@ -34,6 +34,7 @@ from simtlab.machine.limits import (
 )
 from simtlab.machine.memory.cache import cache_t
 from simtlab.machine.memory.mshr import mshr_t
+from simtlab.machine.memory.tlb import tlb_t
 from simtlab.machine.record import record_in_order, record_t
 from simtlab.machine.request import L1Outcome, L2Answer, Level
 
@@ -323,6 +324,7 @@ core_t = record_t(
         ("ldst_blocked", "i8"),  # why the head cannot go on, a Failure
         ("known_miss", "i8"),  # the line that the head wants is not in the L1 and not in flight
         ("inject", fifo_t(MAX_INJECTIONS)),
+        ("tlb", tlb_t),
         ("combining", sent_store_t, (MAX_SENT_STORES,)),  # see memory/store_combining.py
         ("stores_combined", "i8"),
         ("lines_sent", "i8"),  # that were written to, one after another, where stores are combined,

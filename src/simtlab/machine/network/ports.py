@@ -13,6 +13,7 @@ from simtlab.machine.limits import MAX_ANSWERS, MAX_DELIVERED
 from simtlab.machine.memory.l2_arrival import arrive, wake_slice
 from simtlab.machine.memory.l2_entry import is_crowded, is_out_of_room
 from simtlab.machine.memory.store_combining import is_whole
+from simtlab.machine.memory.tlb import NO_PAGES, is_translated
 from simtlab.machine.network import network as net
 from simtlab.machine.network.request_coalescer import hand_out, is_coalesced, join, note_sent
 from simtlab.machine.network.sector_packet import following, gather, seal
@@ -90,7 +91,7 @@ def inject_all(gpus, gpu, cores, slices, network, requests, cycle):
     for first in range(0, gpu.clusters, WORD_BITS):
         left = gpu.senders.words[first >> 6]
         while left != 0:
-            inject(gpus[0].coalescer, gpu, cores, slices, network, requests, first + count_trailing_zeros(left), cycle)
+            inject(gpus[0], gpu, cores, slices, network, requests, first + count_trailing_zeros(left), cycle)
             left = np.uint64(left & (left - np.uint64(1)))
 
 
@@ -124,8 +125,9 @@ def deliver_to_cores(gpus, cores, network, requests):
 
 
 @compiled
-def inject(coalescer, gpu, cores, slices, network, requests, cluster, cycle):
+def inject(chief, gpu, cores, slices, network, requests, cluster, cycle):
     """The cores of a cluster take turns at its network port."""
+    coalescer = chief.coalescer
     if cycle < gpu.port_free[cluster]:
         return
     first = cluster * gpu.cores_per_cluster
@@ -138,6 +140,8 @@ def inject(coalescer, gpu, cores, slices, network, requests, cluster, cycle):
         if requests.entry[number].born > gpu.cycle:
             continue  # of a core that has run ahead
         request = requests.entry[number]
+        if chief.page_shift != NO_PAGES and not is_translated(chief, cores[c], request.address):
+            continue
         shares = is_coalesced(coalescer, request)
         size = 1 if gpu.packet_sectors == 1 else gather(gpu, requests, cores[c].inject)
         if shares:
