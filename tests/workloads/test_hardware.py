@@ -18,6 +18,8 @@ DATA = Path(__file__).parents[1] / "data" / "hardware"
 # What the PTX leaves open differs in the last bits: products without a rounding modifier, which the assembler may fuse with a sum.
 # BPR's host computes exponentials between its kernels, which differ from one host to another.
 FUSED = {"BLK", "CP", "FFT", "GAUS", "GRM", "JPEG", "LIB", "LU", "LUD", "RAY", "WP"}
+# Products in doubles, by the host's BLAS, of matrices in floats that the kernels wrote: their last bits are the host's.
+MULTIPLIED = {"LU": ("product",), "LUD": ("product",)}
 IN_LAST_BITS = FUSED | {"BPR"}
 
 
@@ -49,9 +51,12 @@ def test_machine_code_leaves_nothing_open(name):
     if digest_of_ptx(compiled_kernels(chosen).ptx) != recorded()[0][name]["ptx_sha256"]:
         pytest.skip("another compiler gave other PTX than was recorded")
     outputs = chosen.definition.run(Launcher(gpu, chosen.compile(gpu)), chosen.inputs() | arrays(name, "in"))
-    assert {key: array.tobytes() for key, array in outputs.items()} == {
-        key: array.tobytes() for key, array in arrays(name, "out").items()
-    }
+    for key, array in arrays(name, "out").items():
+        if key in MULTIPLIED.get(name, ()):
+            np.testing.assert_allclose(outputs[key], array, rtol=0, atol=1e-13)
+        else:
+            assert outputs[key].tobytes() == array.tobytes(), key
+    assert set(outputs) == set(arrays(name, "out"))
 
 
 def test_the_recorded_outputs_are_the_ones_that_were_digested():
