@@ -13,7 +13,7 @@ PAGE = 4096
 KEYS = {"core.cores": 2, "tlb.page_bytes": PAGE, "tlb.core_entries": 4, "tlb.entries": 8, "tlb.hit_cycles": 50,
         "tlb.walk_cycles": 400}  # fmt: skip
 LOADS = """
-extern "C" __global__ void loads(const char *in, int *cycles, int count, int pages, int step)
+extern "C" __global__ void loads(const char *in, int *cycles, int count, int pages)
 {
     long at = blockIdx.x * 64;
     for (int k = 0; k < count; k++) {
@@ -48,7 +48,7 @@ def launched(pages: int, count: int = 8, ctas: int = 1, **changes):
     keys = KEYS | {key.replace("__", "."): value for key, value in changes.items()}
     gpu = sl.Gpu(load("caps-gtx480").replace(keys | {"l1d.sector_bytes": 32, "l2.sector_bytes": 32}), memory_bytes=1 << 22)
     data, cycles = gpu.zeros(1 << 18, "u1"), gpu.zeros(count * ctas, "i4")
-    run = gpu.compile(LOADS)["loads"](ctas, 1, [data, cycles, np.int32(count), np.int32(pages), np.int32(1)])
+    run = gpu.compile(LOADS)["loads"](ctas, 1, [data, cycles, np.int32(count), np.int32(pages)])
     return cycles.numpy().reshape(ctas, count), run.counters
 
 

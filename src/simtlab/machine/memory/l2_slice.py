@@ -11,7 +11,6 @@ from simtlab.compiled import compiled
 from simtlab.machine.events import is_heard, tell
 from simtlab.machine.fifo import NOTHING, front, is_full, pop, push
 from simtlab.machine.hooks import EVENT_NUMBERS
-from simtlab.machine.memory import l2_entry
 from simtlab.machine.memory import mshr as table
 from simtlab.machine.memory.cache import (
     DIRTY,
@@ -28,7 +27,18 @@ from simtlab.machine.memory.cache import (
 )
 from simtlab.machine.memory.l1 import sector_bit
 from simtlab.machine.memory.l2_arrival import bring_first, note_request
-from simtlab.machine.memory.l2_entry import coalesce, follows, goes_along, is_out_of_room, note_write
+from simtlab.machine.memory.l2_entry import (
+    NO_DRAM_ROOM,
+    NO_LINE,
+    NO_MSHR,
+    NO_OUTPUT,
+    NONE,
+    coalesce,
+    follows,
+    goes_along,
+    is_out_of_room,
+    note_write,
+)
 from simtlab.machine.memory.l2_parts import come_across, has_come_across, must_cross, send_across
 from simtlab.machine.memory.l2_to_dram import feed_dram, has_way_to_dram, make_room, misses_come_across, send_to_dram
 from simtlab.machine.request import Kind, L2Answer, end
@@ -41,7 +51,6 @@ HIT, HIT_RESERVED, MISS = (int(answer) for answer in L2Answer)
 find_entry, merge, allocate = table.find, table.merge, table.allocate
 mshr_full, can_merge, take_waiter, release = table.is_full, table.can_merge, table.take_waiter, table.release
 NO_ENTRY, NOBODY = table.NO_ENTRY, table.NOBODY
-NONE, NO_OUTPUT, NO_MSHR, NO_LINE, NO_DRAM_ROOM = (int(block) for block in l2_entry.Block)
 NOT_FILLING = -1
 FAR_FUTURE = np.int64(1 << 62)
 ATOMIC_BYTES = 32  # the most an atomic's answer carries
