@@ -83,6 +83,7 @@ def test_a_study_is_run_drawn_and_written_and_resumes_from_the_store(mine, store
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
 
 
+@pytest.mark.slow
 def test_another_machine_stands_beside_the_studys_own(mine, store, tmp_path):
     out = tmp_path / "out"
     done = simtlab("paper", mine, "--only", "fig1", "--gpu", "v100", "--out", out, "--store", store)
@@ -169,7 +170,8 @@ def test_every_kind_of_chart_is_drawn_the_same_each_time(kind, tmp_path):
     assert first[1].startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("name", [pytest.param(one, marks=pytest.mark.slow) if one != "caps" else one for one in studies()])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", studies())
 def test_no_text_of_a_figure_goes_beyond_its_edges(name):
     """Labels longer than their side are broken into lines; Figure 10's of CAPS was cut off."""
     from matplotlib import pyplot, rc_context

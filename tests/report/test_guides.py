@@ -189,9 +189,10 @@ def maker():
     return module
 
 
-@pytest.mark.parametrize(
-    "name", ["profile-transpose", "profile-row-sums", "profile-spmv", "profile-lists", "profile-triad", "readme"]
-)
+@pytest.mark.parametrize("name", [
+    "profile-transpose", "profile-row-sums", "profile-spmv", "profile-lists", "profile-triad",
+    pytest.param("readme", marks=pytest.mark.slow),
+])  # fmt: skip
 def test_a_picture_is_of_a_page_that_a_run_gives_today(name, maker):
     """If this fails, `python docs/images/make.py` makes the pictures again."""
     path = ROOT / "docs" / "images" / f"{name}.png"

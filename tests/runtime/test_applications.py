@@ -267,6 +267,7 @@ def test_launches_before_so_many_instructions_are_not_timed(built, capfd):
 
 
 @needs_nvcc
+@pytest.mark.slow
 def test_what_was_timed_is_stored(built, tmp_path):
     """Under the program's name and arguments; a second run takes the place of the first."""
     for _ in range(2):

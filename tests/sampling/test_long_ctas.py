@@ -168,6 +168,7 @@ def test_workloads_do_what_they_do_in_full(hurried, name):
     assert same_as_in_full(name, "caps-gtx480", hurried) > 10
 
 
+@pytest.mark.slow  # as PTX they do so every day
 @pytest.mark.parametrize("name", ["BFS"])
 def test_workloads_as_machine_code_do_what_they_do_in_full(hurried, name):
     assert same_as_in_full(name, "h200", hurried) > 3
@@ -192,6 +193,7 @@ def test_all_workloads_do_what_they_do_in_full(hurried, name, preset):
     same_as_in_full(name, preset, hurried)
 
 
+@pytest.mark.slow  # twenty seconds
 @pytest.mark.parametrize(("wave", "sampler"), [(20_000, long_ctas.LongCtas), (1 << 40, many_ctas.ManyCtas)])
 def test_a_launch_of_few_waves_that_take_long_is_fast_forwarded(monkeypatch, wave, sampler):
     """Of ten waves, each of which takes more than so many cycles."""

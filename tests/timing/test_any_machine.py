@@ -90,7 +90,7 @@ def test_what_is_no_machine_is_refused_by_name(machine):
 RELAXED = {"deadline": None, "derandomize": True, "suppress_health_check": [HealthCheck.filter_too_much, HealthCheck.too_slow]}
 
 
-@settings(max_examples=10, **RELAXED)  # test_many_machines_do tries 500
+@settings(max_examples=6, **RELAXED)  # test_many_machines_do tries 500
 @given(machines())
 def test_any_machine_runs_a_kernel_right_and_counts_every_cycle(machine):
     check(machine)

@@ -96,6 +96,7 @@ def check_kernels(files=("tests/kernels",), **arguments) -> None:
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.slow  # they pass them without a machine every day
 def test_kernels_whose_warps_wait_pass_their_own_tests_on_the_machine():
     """Locks, a barrier of the whole grid, atomics, named barriers, local arrays, every space, shuffles, printing, faults. What
     kernels compute beside that does not depend on time; the slow tests run all of them."""

@@ -86,12 +86,15 @@ def test_every_preset(tmp_path, preset):
     check(tmp_path / "run", of_mixed(), lambda: started(1, preset), 700)
 
 
-@pytest.mark.parametrize(("detail", "cycle"), [(1, 64), (1, 2000), (2, 320), (2, 1200), (3, 320), (3, 1200)])
+@pytest.mark.parametrize(("detail", "cycle"), [
+    (1, 64), (2, 1200), (3, 320), *(pytest.param(*one, marks=pytest.mark.slow) for one in ((1, 2000), (2, 320), (3, 1200))),
+])  # fmt: skip
 def test_every_detail_at_any_time(tmp_path, detail, cycle):
     check(tmp_path / "run", of_mixed(24), lambda: started(1, "gtx480", 4, {"core.detail": detail}), cycle)
 
 
-@pytest.mark.parametrize("threads", [2, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("threads", [2, 4])
 def test_on_several_host_threads(tmp_path, threads):
     check(tmp_path / "run", of_mixed(), lambda: started(threads, "v100", least=ALWAYS), 700)
 
@@ -176,7 +179,8 @@ def places_of(field: np.ndarray) -> set[int]:
 
 @pytest.mark.parametrize(("preset", "policies"), [
     ("caps-gtx480", {"mechanism": "ccws", "dram_scheduler": "fcfs"}), ("gtx480", {"prefetcher": "caps"}), ("h200", {}),
-    ("v100", {"mechanism": "mascar"}), ("gtx480", {"l1_replacement": "lru", "l2_replacement": "lru"}),
+    pytest.param("v100", {"mechanism": "mascar"}, marks=pytest.mark.slow),
+    pytest.param("gtx480", {"l1_replacement": "lru", "l2_replacement": "lru"}, marks=pytest.mark.slow),
 ])  # fmt: skip
 def test_no_field_but_those_listed_holds_a_host_address(preset, policies):
     """Two machines do the same in different places of the host's memory: what differs and leads to a table is an address."""

@@ -83,8 +83,13 @@ def test_every_preset_counts_the_same(preset):
     assert (written, differing(one, two)) == (expected, [])
 
 
-@pytest.mark.parametrize("detail", [1, 2, 3])
-@pytest.mark.parametrize(("threads", "least"), [(2, ALWAYS), (3, NEVER), (8, NEVER), (4, 3)])
+EVERYDAY = [(2, 2, ALWAYS), (3, 3, NEVER), (1, 8, NEVER), (3, 4, 3)]
+OTHERS = [(detail, *one[1:]) for one in EVERYDAY for detail in (1, 2, 3) if detail != one[0]]
+
+
+@pytest.mark.parametrize(
+    ("detail", "threads", "least"), [*EVERYDAY, *(pytest.param(*one, marks=pytest.mark.slow) for one in OTHERS)]
+)
 def test_every_detail_and_number_of_threads(detail, threads, least):
     changes = {"core.detail": detail, "network.kind": "crossbar"}
     (one, expected), (many, written) = (of_mixed(n, "gtx480", 11, changes, least=least, ctas=4) for n in (1, threads))
@@ -115,8 +120,10 @@ def of_tickets(threads: int, preset: str, **options) -> tuple:
     return [array.numpy().tolist() for array in arrays], counted(gpu, run)
 
 
-@pytest.mark.parametrize("least", [NEVER, ALWAYS])
-@pytest.mark.parametrize("preset", ["caps-gtx480", "v100", "h200"])
+@pytest.mark.parametrize(("preset", "least"), [
+    *((preset, NEVER) for preset in ("caps-gtx480", "v100", "h200")), ("caps-gtx480", ALWAYS), ("v100", ALWAYS),
+    pytest.param("h200", ALWAYS, marks=pytest.mark.slow),
+])  # fmt: skip
 def test_the_order_of_atomics_and_of_stores_that_race_is_one(preset, least):
     """Who gets which ticket, the sum of floats, and what a load finds that races with stores of other cores."""
     one, *others = (of_tickets(threads, preset, least=least) for threads in (1, 2, 4))

@@ -41,7 +41,7 @@ def check_expressions(isas: list[str], expressions: list[Tree], seed: int) -> No
     assert not problems, "\n".join(problems)
 
 
-@settings(max_examples=examples(4), **OPTIONS)
+@settings(max_examples=examples(2), **OPTIONS)
 @given(expressions=st.lists(any_tree, min_size=BATCH, max_size=BATCH), seed=st.integers(0, 1 << 30))
 def test_expressions_are_numpys_as_machine_code_and_as_ptx(expressions, seed):
     check_expressions(["ptx", "sm_90"], expressions, seed)
@@ -73,7 +73,7 @@ def check_kernels(isas: list[str], drawn: tuple[Kernel, ...], seed: int) -> None
             assert list(total) == list(sums), f"{isa}, sums:\n{kernel}"
 
 
-@settings(max_examples=examples(4), **OPTIONS)
+@settings(max_examples=examples(2), **OPTIONS)
 @given(drawn=several_kernels, seed=st.integers(0, 1 << 30))
 def test_control_flow_ends_as_each_thread_alone_would_as_machine_code_and_as_ptx(drawn, seed):
     check_kernels(["ptx", "sm_90"], drawn, seed)

@@ -10,8 +10,8 @@ from tests.program.sass.images import fetch_kernels, joined, surface_kernels
 
 ISAS = ("sm_75", "sm_90", "sm_120")
 STEP = 9  # of the everyday tests
-SOME = [pytest.param(isa, STEP if isa != "sm_90" else 1) for isa in ISAS]
-EVERY = [pytest.param(isa, 1, marks=pytest.mark.slow) for isa in ISAS if isa != "sm_90"]
+SOME = [(isa, STEP) for isa in ISAS]
+EVERY = [pytest.param(isa, 1, marks=pytest.mark.slow) for isa in ISAS]
 EVERY += [pytest.param(isa, 4, marks=pytest.mark.slow) for isa in ("sm_80", "sm_86", "sm_89", "sm_100")]
 
 
