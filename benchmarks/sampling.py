@@ -119,7 +119,7 @@ def main() -> None:
     parser.add_argument("--machine", default="caps-gtx480")
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--table", action="store_true", help="print the table of what was measured")
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     if given.table:
         print(table(given.file))
         return

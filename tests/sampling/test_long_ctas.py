@@ -1,15 +1,19 @@
 """A launch of few CTAs that run long: what is on the machine is fast-forwarded between stretches that are simulated in detail."""
 
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import simtlab as sl
 from simtlab.errors import DeviceFault
+from simtlab.execute.counting import no_counts
 from simtlab.machine.core.kinds import Stall
 from simtlab.machine.core.stall import Work
 from simtlab.sampling import clusters, long_ctas, machine, many_ctas
+from simtlab.sampling.settings import Sampling
+from simtlab.sampling.windows import Gap, Window
 from simtlab.workloads.loading import workloads
 from tests.sampling.kernels import CUT, device
 
@@ -146,6 +150,78 @@ def test_sums_that_nobody_reads_may_come_in_any_order(hurried):
         results.append((run.instructions, total.numpy().tobytes()))
     assert results[0] == results[1]
     assert run.timing.sampled.gaps > 2
+
+
+def test_what_a_cta_that_ends_has_left_is_for_the_next(hurried, monkeypatch):
+    """CTAs that began in a gap stood at their beginning until its next part, all of them side by side."""
+    seen, plain = [], machine.SampledMachine.fast_forward
+    of_a_cta = launch(device(None), 200, 20)[0].instructions / 200
+
+    def one_and_a_half(self, instructions):
+        if seen:
+            return plain(self, instructions)
+        wanted = np.where(instructions > 0, 1.5 * of_a_cta, 0)
+        counts, warps = plain(self, wanted)
+        seen.append(int(counts["executed"].sum()) / wanted.sum())
+        return counts, warps
+
+    monkeypatch.setattr(machine.SampledMachine, "fast_forward", one_and_a_half)
+    launch(device(hurried), 200, 20)
+    assert 0.98 < seen[0] < 1.05
+
+
+@pytest.mark.parametrize(("idle", "waves"), [(0.0, long_ctas.APART), (2.0, 0)])
+def test_where_dram_is_used_the_first_waves_are_simulated(hurried, monkeypatch, idle, waves):
+    """Their CTAs begin together, share what they load, and come apart: STE was 27% too quick."""
+    first, plain = [], long_ctas.LongCtas._fast_forward
+
+    def watched(self, held):
+        first.append(self.machine.ended // self.wave)
+        plain(self, held)
+
+    monkeypatch.setattr(long_ctas, "IDLE_DRAM", idle)
+    monkeypatch.setattr(long_ctas.LongCtas, "_fast_forward", watched)
+    launch(device(hurried), 200, 20)
+    assert first[0] == waves
+
+
+def windows(*rates, cycles=4000):
+    return [Window(np.array([float(cycles)]), round(rate * cycles), 0.7) for rate in rates]
+
+
+class Behind(long_ctas.LongCtas):
+    """A launch behind a gap before which its IPC was 0.16."""
+
+    def __init__(self, since, warps=8):
+        self.settings, self._since, self._has_dropped = Sampling(), since, False
+        self.gap, self._behind, self._edges = Gap(no_counts(1), windows(0.16, 0.15, 0.16)), "gap", list(range(len(since)))
+        self.machine, self._warps = SimpleNamespace(warps=warps), 8
+        self._window = lambda *ends: ends
+
+
+SLOW, USUAL = windows(*[0.070, 0.068, 0.071, 0.070, 0.069, 0.072]), windows(*[0.159, 0.161, 0.158, 0.160] * 3)
+
+
+def test_few_windows_at_another_rate_than_before_a_gap_are_not_a_stable_one():
+    """KM's warps go on in step behind a gap, at half the rate, in windows that agree."""
+    assert not Behind(SLOW[:5])._stable_now()
+    assert len(Behind(SLOW)._stable_now()) == 6
+    assert len(Behind(USUAL[:3])._stable_now()) == 3
+
+
+def test_windows_before_those_that_agree_belong_to_the_gap():
+    sampler = Behind([*SLOW[:4], *USUAL])
+    assert sampler._stable_now() == USUAL
+    sampler._settle_gap()
+    assert sampler.gap.filling == ("gap", 4)
+    assert sampler.gap.after == USUAL[: long_ctas.RECENT]
+
+
+def test_windows_with_fewer_warps_say_nothing_of_the_gap():
+    sampler = Behind([*SLOW[:4], *USUAL], warps=6)
+    assert sampler._stable_now() == USUAL
+    sampler._settle_gap()
+    assert sampler.gap.after == []
 
 
 def outcome(gpu, name):

@@ -48,22 +48,21 @@ def let_go_on(gpus, cores):
 @compiled
 def fast_forward(gpus, cores, instructions, counts):
     """Warps that are held go on: those of each core's oldest CTA, of the next, and so on, by about so many instructions, which are
-    counted at `counts`. One launch alone is on the machine. Gives the warps that are there afterwards; of a fault, the outcome
-    says so."""
+    counted at `counts`. What a CTA that ends has left of them, the next goes on by that moves in there. One launch alone is on the
+    machine. Gives the warps that are there afterwards; of a fault, the outcome says so."""
     gpu = gpus[0]
     kernel = gpu.kernel[0]
-    kernel.worker.counts = counts
-    for c in range(len(cores)):
-        if not run_core(gpu, cores[c], kernel, instructions):
-            return np.int64(0)
-    kernel.worker.counts = 0
-    for c in range(len(cores)):
-        left = cores[c].occupied
-        while left != 0:
-            w = lowest_bit(left)
-            left = np.uint64(left & ~bit_of(w))
-            catch_up(gpus[cores[c].thread], cores[c], w)
-    fill(gpus, cores)
+    since, goes_on = np.int64(0), True
+    while goes_on:
+        kernel.worker.counts = counts
+        for c in range(len(cores)):
+            if not run_core(gpu, cores[c], kernel, instructions[c], since):
+                return np.int64(0)
+        kernel.worker.counts = 0
+        since = kernel.launch.next_cta
+        catch_up_all(gpus, cores)
+        fill(gpus, cores)
+        goes_on = instructions.any() and kernel.launch.next_cta > since
     warps = np.int64(0)
     for c in range(len(cores)):
         warps += count_bits(cores[c].occupied)
@@ -71,18 +70,37 @@ def fast_forward(gpus, cores, instructions, counts):
 
 
 @compiled
-def run_core(gpu, core, kernel, instructions):
-    """A core's CTAs go on, one after another. False if something went wrong."""
+def run_core(gpu, core, kernel, instructions, since):
+    """A core's CTAs from a number on go on, one after another. What is left of the instructions is for the next ones, in the order
+    in which these have ended. False if something went wrong."""
     c = next_in_age(core, np.int64(-1))
-    rank = 0
+    rank = ended = 0
     while c != NO_CTA:
-        outcome = run_cta_on(kernel.launch, code_at(kernel.code), kernel.worker, core.ctas[c], instructions[core.number, rank])
-        if outcome == FAULT:
-            gpu.outcome, gpu.where_core, gpu.where_slot = FAULT, core.number, core.slot_of[c, kernel.worker.fault_warp]
-            return False
+        cta = core.ctas[c]
+        if cta.number >= since:
+            wanted, before = instructions[rank], kernel.worker.executed
+            instructions[rank] = 0
+            outcome = run_cta_on(kernel.launch, code_at(kernel.code), kernel.worker, cta, wanted)
+            if outcome == FAULT:
+                gpu.outcome, gpu.where_core, gpu.where_slot = FAULT, core.number, core.slot_of[c, kernel.worker.fault_warp]
+                return False
+            if cta.n_done == cta.n_warps:
+                instructions[ended] = max(wanted - (kernel.worker.executed - before), 0)
+                ended += 1
+            rank += 1
         c = next_in_age(core, core.cta_age[c])
-        rank += 1
+    instructions[max(rank, ended) :] = 0
     return True
+
+
+@compiled
+def catch_up_all(gpus, cores):
+    for c in range(len(cores)):
+        left = cores[c].occupied
+        while left != 0:
+            w = lowest_bit(left)
+            left = np.uint64(left & ~bit_of(w))
+            catch_up(gpus[cores[c].thread], cores[c], w)
 
 
 @compiled

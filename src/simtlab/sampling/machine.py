@@ -56,7 +56,7 @@ class SampledMachine(Machine):
         self._reason, self._sampler, self._launch = self.why_in_full(launches), None, launches[0]
         n_ctas, wave = int(launches[0].record[0].n_ctas), self.wave_of(launches[0])
         if not self._reason and n_ctas < FEWEST_WAVES * wave:
-            self._sampler = LongCtas(self, wave, self.sampling)
+            self._sampler = LongCtas(self, n_ctas, wave, self.sampling)
         elif not self._reason:
             self._sampler = ManyCtas(self, n_ctas, wave, self.sampling)
         return super()._run_some(launches, progress, restore)
@@ -127,14 +127,14 @@ class SampledMachine(Machine):
         profile = no_counts(len(table))
         profile["executed"], profile["lanes"] = table[:, ISSUED], table[:, Work.LANES]
         profile["lines"] = profile["cold"] = UNKNOWN
-        return Reading(row, profile, self._progress(), self.issued, counters["dram_bus_cycles"], self.own_lines, self.ended)
+        return Reading(row, profile, self.progress(), self.issued, counters["dram_bus_cycles"], self.own_lines, self.ended)
 
     @property
     def issued(self) -> int:
         """Warp instructions since the machine was built."""
         return int(self.records.cores["instructions"].sum())
 
-    def _progress(self) -> Progress:
+    def progress(self) -> Progress:
         """How far each CTA on the machine has come."""
         cores = np.asarray(self.records.cores)
         slots = int(cores["cta_slots"].max())

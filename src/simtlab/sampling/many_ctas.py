@@ -52,7 +52,7 @@ class ManyCtas(Sampler):
         length = machine.cycle - self._from_cycle
         self.next_look = machine.cycle + max(FIRST_LOOK, length // LOOKS, self._period)
         if machine.ended < self.wave and machine.cycle - self.began >= LONG_WAVE and self.n_ctas < FEW_WAVES * self.wave:
-            self.instead = LongCtas(machine, self.wave, self.settings, self)
+            self.instead = LongCtas(machine, self.n_ctas, self.wave, self.settings, self)
         elif self.n_ctas - machine.ended < STILL_FULL * self.wave:
             self._stop("its rate was not stable before its last CTAs began")
         elif machine.ended - self._from_ended >= self.wave and length >= LEAST_CYCLES:

@@ -12,6 +12,10 @@ from simtlab.sampling.statistics import half_widths
 NO_CTA = -1
 LATE = 1 << 62
 LONGER = 1.1  # times as long as others, a CTA is another kind
+MOST_SEEN = 128  # looks at how far each CTA has come, that are kept
+STRETCHES = 2  # of time, at least, that say how CTAs come apart,
+FEWEST = 16  # … and CTAs in each
+WIDEST, SLOWEST = 0.5, 0.1  # rates beside others'
 MANY = 0.25  # of the CTAs: so many that end at once are to do so on the machine, one by one
 
 
@@ -68,3 +72,63 @@ def beyond_chance(relative: np.ndarray) -> np.ndarray:
         return np.zeros(relative.shape[1])
     off = relative.mean(axis=0) - 1
     return np.sign(off) * np.maximum(np.abs(off) - half_widths(relative), 0.0)
+
+
+class Apart:
+    """How CTAs that run side by side come apart. One goes on faster than another for a while, by what the caches and the DRAM have
+    for it; how much further it comes in so long is measured, and in a gap CTAs are given as different rates, by lot."""
+
+    def __init__(self) -> None:
+        self._seen: list[tuple[int, Progress]] = []  # the cycle, and how far each CTA had come; evenly spaced
+        self._every, self._looks = 1, 0  # of so many looks one is kept
+        self._lot = np.random.default_rng(0)  # the same in every run
+        self._known: list[tuple[float, float]] = []  # how long some stretches are, and by how much CTAs' rates differ in them
+        self._stretch, self._spread, self._gone = 0.0, 0.0, 0.0
+        self._rates: dict[int, float] = {}  # of CTAs, in this stretch
+
+    def note(self, cycle: int, progress: Progress) -> None:
+        if self._looks % self._every == 0:
+            self._seen.append((cycle, progress))
+        self._looks += 1
+        if len(self._seen) > MOST_SEEN:
+            self._seen, self._every = self._seen[::2], 2 * self._every
+
+    def begin_gap(self, cycles: float) -> None:
+        """Rates stay the same over stretches that are as long as the gap, or as what was measured."""
+        self._known = self._known or self._measured()
+        self._gone, self._rates = 0.0, {}
+        short = [one for one in self._known if one[0] <= cycles] or self._known[:1] or [(cycles, 0.0)]
+        self._stretch, self._spread = short[-1]
+
+    def _measured(self) -> list[tuple[float, float]]:
+        found = []
+        for lag in (1 << k for k in range((len(self._seen) // STRETCHES).bit_length())):
+            ends = range(0, len(self._seen) - lag, lag)
+            variances = [one for one in (spread(self._seen[k][1], self._seen[k + lag][1]) for k in ends) if one is not None]
+            if len(variances) >= STRETCHES:
+                length = lag * (self._seen[-1][0] - self._seen[0][0]) / (len(self._seen) - 1)
+                found.append((length, min(float(np.sqrt(np.mean(variances))), WIDEST)))
+        return found
+
+    def rates(self, progress: Progress, cycles: float) -> np.ndarray:
+        """Of each core's oldest CTA, of the next, and so on, for the next so many cycles, beside that of others like it."""
+        if self._gone >= self._stretch:
+            self._gone, self._rates = 0.0, {}
+        self._gone += cycles
+        numbers = progress.by_age(progress.number)
+        for number in np.sort(numbers[numbers != NO_CTA]).tolist():
+            if number not in self._rates:
+                self._rates[number] = max(1.0 + self._spread * float(self._lot.standard_normal()), SLOWEST)
+        return np.vectorize(lambda number: self._rates.get(number, 1.0), otypes=[float])(numbers)
+
+
+def spread(earlier: Progress, later: Progress) -> float | None:
+    """The variance of what CTAs have executed in a stretch of time, beside the mean of those of the same age; None if few ran all
+    the while."""
+    same = later.by_age((later.number == earlier.number) & (later.number != NO_CTA))
+    done = later.by_age(later.executed - earlier.executed)
+    if same.sum() < FEWEST or not done[same].sum():
+        return None
+    means = np.where(same, done, 0).sum(axis=0) / np.maximum(same.sum(axis=0), 1)
+    relative = (done / np.maximum(means, 1e-9) - 1)[same & (means > 0)]
+    return float((relative**2).mean())
