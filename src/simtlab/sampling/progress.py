@@ -76,12 +76,12 @@ def beyond_chance(relative: np.ndarray) -> np.ndarray:
 
 class Apart:
     """How CTAs that run side by side come apart. One goes on faster than another for a while, by what the caches and the DRAM have
-    for it; how much further it comes in so long is measured, and in a gap CTAs are given as different rates, by lot."""
+    for it; how much further it comes in so long is measured, and in a gap CTAs are given random rates that differ as much."""
 
     def __init__(self) -> None:
         self._seen: list[tuple[int, Progress]] = []  # the cycle, and how far each CTA had come; evenly spaced
         self._every, self._looks = 1, 0  # of so many looks one is kept
-        self._lot = np.random.default_rng(0)  # the same in every run
+        self._random = np.random.default_rng(0)  # the same in every run
         self._known: list[tuple[float, float]] = []  # how long some stretches are, and by how much CTAs' rates differ in them
         self._stretch, self._spread, self._gone = 0.0, 0.0, 0.0
         self._rates: dict[int, float] = {}  # of CTAs, in this stretch
@@ -118,7 +118,7 @@ class Apart:
         numbers = progress.by_age(progress.number)
         for number in np.sort(numbers[numbers != NO_CTA]).tolist():
             if number not in self._rates:
-                self._rates[number] = max(1.0 + self._spread * float(self._lot.standard_normal()), SLOWEST)
+                self._rates[number] = max(1.0 + self._spread * float(self._random.standard_normal()), SLOWEST)
         return np.vectorize(lambda number: self._rates.get(number, 1.0), otypes=[float])(numbers)
 
 
