@@ -7,7 +7,7 @@ import pytest
 
 import simtlab as sl
 from simtlab.machine.record import new_records
-from simtlab.machine.thread_count import begin, judge, nanoseconds, size_t
+from simtlab.machine.thread_count import FEWEST_UNITS, begin, count_cycle, judge, nanoseconds, size_t
 from tests.timing import mixed
 
 
@@ -53,6 +53,25 @@ def test_a_number_that_becomes_the_fastest_later_is_found_then():
     for _ in range(300):
         judge(size[0], {1: 200, 2: 100, 4: 50}[int(size[0].workers)])
     assert size[0].usual == 4
+
+
+def test_an_epoch_is_as_many_cycles_where_cores_run_ahead_and_only_some_of_them_are_looked_at():
+    """Of a loop that runs 64 cycles ahead one cycle in 64 is looked at. Its host threads were counted for the first time after
+    9,000 cycles, so that short kernels never had more than two."""
+    ends = []
+    for stride in (1, 64):
+        size = new_records(1, size_t)
+        begin(size[0], 16)
+        cycles = range(0, 20_000, stride)
+        judged = []
+        for cycle in cycles:
+            wait = int(size[0].wait)
+            count_cycle(size[0], cycle, FEWEST_UNITS // 2)
+            if int(size[0].wait) != wait or int(size[0].workers) != 2:
+                judged.append(cycle)
+        ends.append(judged[0])
+    assert ends[0] < 300
+    assert ends[1] < 600
 
 
 def test_the_hosts_clock_is_read():

@@ -141,6 +141,7 @@ def test_a_fault_in_a_gap_is_told_as_in_a_full_run(hurried, monkeypatch):
     assert messages[0] == messages[1]
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")  # CTAs that had executed nothing in a window went on by 0 / 0 instructions
 def test_sums_that_nobody_reads_may_come_in_any_order(hurried):
     results = []
     for sample in (None, hurried):
@@ -222,6 +223,46 @@ def test_windows_with_fewer_warps_say_nothing_of_the_gap():
     assert sampler._stable_now() == USUAL
     sampler._settle_gap()
     assert sampler.gap.after == []
+
+
+@pytest.mark.parametrize(("since", "turn"), [(USUAL, 4), (SLOW, 1)])
+def test_what_is_compared_grows_where_the_rate_behind_a_gap_is_as_before(since, turn):
+    sampler = Behind(since)
+    sampler._stable, sampler._turn, sampler._was_unlike = since, 2 * long_ctas.COMPARED, True
+    sampler._learn_turn()
+    assert sampler._turn == turn * long_ctas.COMPARED
+    sampler._learn_turn()  # only of the last gap
+    assert sampler._turn == turn * long_ctas.COMPARED
+
+
+LONG_TURNS = r"""
+extern "C" __global__ void long_turns(float *y, int turns) {
+    float sum = threadIdx.x;
+    int i = blockIdx.x * blockDim.x + threadIdx.x, bits = i;
+    for (int k = 0; k < turns; k++) {
+        #pragma unroll
+        for (int a = 0; a < 150; a++) sum = sum * 0.5f + 1.0f;
+        #pragma unroll
+        for (int a = 0; a < 75; a++) bits = (bits ^ (bits << 3)) + k;
+        __syncthreads();
+    }
+    y[i] = sum + bits;
+}
+"""
+
+
+def test_a_loop_whose_turns_are_long_ends_few_gaps(monkeypatch):
+    """Each quarter of a gap executed other instructions, and HST's histogram of 256 bins had 647 gaps, one of them in 37."""
+    marks = []
+    for learns in (False, True):
+        if not learns:
+            monkeypatch.setattr(long_ctas.LongCtas, "_learn_turn", lambda self: None)
+        gpu = device()
+        y = gpu.zeros(8 * BLOCK)
+        marks.append(gpu.compile(LONG_TURNS)["long_turns"](8, BLOCK, [y, np.int32(1200)]).timing.sampled)
+        monkeypatch.undo()
+    assert marks[0].gaps > 2 * marks[1].gaps > 0
+    assert marks[0].share > 1.5 * marks[1].share
 
 
 def outcome(gpu, name):

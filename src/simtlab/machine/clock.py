@@ -116,7 +116,7 @@ def lead(crew, gpus, cores, slices, networks, requests, ledger, parts, levels, u
         return False
     begin_cycle(crew, gpus, cores)
     if len(gpus) > 1:
-        count_cycle(crew.at_work)
+        count_cycle(crew.at_work, gpu.cycle, add_up(crew, len(gpus), UNITS))
     gpu.step = CORES_TICKED
     order(crew, gpus, CORES | also)
     return True

@@ -13,8 +13,9 @@ from simtlab.compiled import call_hook, compiled
 from simtlab.machine.record import record_t
 
 MONOTONIC = 1  # the host's clock that never goes back
-EPOCH = 128  # cycles that are timed together
+EPOCH = 128  # cycles that are timed together, or more if cores have run ahead or time was jumped over
 SETTLING = 16  # cycles before them: threads that slept wake up, and fetch what another had
+FEWEST_UNITS = 256  # that had something to do in an epoch, or it goes on
 FASTER = 0.93  # of the time, from which on another number is taken
 SOON, LATE = 2, 64  # epochs until another number is tried; each trial in vain doubles it
 
@@ -27,9 +28,11 @@ size_t = record_t(
         ("most", "i8"),  # … of so many
         ("usual", "i8"),  # what they are when no other number is tried
         ("epoch", "i8"),  # cycles
-        ("left", "i8"),  # … of this one
-        ("began", "i8"),  # nanoseconds
-        ("took", "i8"),  # … that the last epoch with the usual number took
+        ("is_timed", "i8"),  # an epoch is under way, and no settling:
+        ("since", "i8"),  # … from this cycle on,
+        ("began", "i8"),  # … at so many nanoseconds,
+        ("units", "i8"),  # … in which so many cores, slices and channels had something to do
+        ("took", "i8"),  # picoseconds a unit, in the last epoch with the usual number
         ("more", "i8"),  # twice as many are tried next, not half
         ("wait", "i8"),  # epochs until another number is tried,
         ("patience", "i8"),  # … and how many it was the last time
@@ -42,7 +45,7 @@ def begin(size: np.ndarray, most: int) -> None:
     size["clock"] = ctypes.cast(ctypes.CDLL(None).clock_gettime, ctypes.c_void_p).value
     size["place"] = size["time"].ctypes.data
     size["workers"] = size["usual"] = min(2, most)
-    size["most"], size["epoch"], size["left"], size["more"] = most, EPOCH, EPOCH + SETTLING, 1
+    size["most"], size["epoch"], size["more"] = most, EPOCH, 1
     size["wait"] = size["patience"] = SOON
 
 
@@ -53,19 +56,22 @@ def nanoseconds(size):
 
 
 @compiled
-def count_cycle(size):
-    """A cycle begins."""
-    size.left -= 1
-    if size.left == size.epoch:
-        size.began = nanoseconds(size)
-    elif size.left == 0:
-        judge(size, nanoseconds(size) - size.began)
-        size.left = size.epoch + SETTLING
+def count_cycle(size, cycle, units):
+    """A cycle begins; so many units had something to do in what was ticked before it."""
+    size.units += units
+    gone = cycle - size.since
+    if 0 <= gone < (size.epoch if size.is_timed else SETTLING) or size.units < FEWEST_UNITS:
+        return
+    now = nanoseconds(size)
+    if size.is_timed:
+        judge(size, 1000 * (now - size.began) // size.units)
+    size.is_timed = 1 - size.is_timed
+    size.since, size.began, size.units = cycle, now, 0
 
 
 @compiled
 def judge(size, took):
-    """An epoch has ended: keep the number of threads, or try another."""
+    """An epoch has ended, and took so long: keep the number of threads, or try another."""
     if size.workers != size.usual:
         if took < FASTER * size.took:
             size.usual, size.took, size.patience = size.workers, took, SOON

@@ -18,7 +18,7 @@ from simtlab.sampling.profile import added, are_alike, taken_from
 from simtlab.sampling.progress import Apart, Progress, shares
 from simtlab.sampling.sampler import IDLE_DRAM, Reading, Sampler
 from simtlab.sampling.settings import Sampling
-from simtlab.sampling.windows import LEAST_CYCLES, STEP, Gap, Window, briefly, joined, stable_windows
+from simtlab.sampling.windows import LEAST_CYCLES, STEP, Gap, Window, agree, briefly, joined, stable_windows
 
 if TYPE_CHECKING:
     from simtlab.sampling.machine import SampledMachine
@@ -34,7 +34,7 @@ TOO_EARLY = f"its first {EARLIEST:,} cycles always are, and where it waits for D
 SHORTEST = 4  # times as long as the fewest windows a gap is at first, and where it was cut short; then twice as long each time,
 LONGEST = 0.2  # … up to this share of all cycles so far: the number of gaps grows with the logarithm of a launch
 CHUNKS, QUARTER = 16, 4  # that it is run in; after so many its profile is compared, …
-COMPARED = 64  # … and with so many instructions of a warp, for fewer may lie in one turn of a loop
+COMPARED = 64  # … and with so many instructions of a warp at first, for fewer may lie in one turn of a loop
 END_CTAS = 0.25  # of a CTA's time, by which the end may come sooner or later where CTAs waited for others to end in gaps
 EMPTIER = 0.9  # of the warps that were there: with fewer, the machine has another rate
 
@@ -50,7 +50,8 @@ class LongCtas(Sampler):
             self.began, self.issued_before = instead_of.began, instead_of.issued_before
         self._length = LEAST_CYCLES
         self.reason = TOO_EARLY
-        self._times = SHORTEST
+        self._times, self._turn = SHORTEST, COMPARED
+        self._was_unlike = False  # the last gap ended as other instructions were executed
         self._progress: list[np.ndarray] = []  # of CTAs, in the last windows in which each core had as many
         self._residents = np.zeros(0)
         self._cta_error = 0.0  # cycles by which the end may come sooner or later, as CTAs began elsewhere, or at another time
@@ -154,19 +155,27 @@ class LongCtas(Sampler):
             gap.after = self._since[self._begin :][:RECENT]
 
     def _plan(self, now: Reading) -> bool:
-        """How far the next gap is to reach. False if too many CTAs are about to end."""
+        """How far the next gap is to reach. False if too many CTAs are about to end, or those there are executed nothing."""
+        self._learn_turn()
         first, gap = self._edges[0], self._next_gap()
         rate = (now.instructions - first.instructions) / (now.row[0] - first.row[0])
         self._chunk_cycles = gap / CHUNKS
         self._step = rate * self._chunk_cycles * shares(self._residents, self._progress)
         self._profile = taken_from(now.profile, first.profile)
-        self._compared = max(QUARTER, ceil(COMPARED * self.machine.warps / max(float(self._step.sum()), 1.0)))
+        self._compared = max(QUARTER, ceil(self._turn * self.machine.warps / max(float(self._step.sum()), 1.0)))
         self._chunks = CHUNKS
         if self.machine.ended:
             left_out = int(self.totals().executed["executed"].sum()) if self.gap is not None else 0
             done = now.instructions - self.issued_before + left_out - int(now.by_cta.executed.sum())
             self._chunks = now.by_cta.parts_until_many_end(done / self.machine.ended, self._step, CHUNKS)
-        return self._chunks > 0
+        return self._chunks > 0 and bool(self._step.any())
+
+    def _learn_turn(self) -> None:
+        """Other instructions ended the last gap, and yet the rate behind it is as it was: a turn of the warps' loop is longer than
+        what was compared. Where the rate is another, they had come to something else."""
+        if self._was_unlike and self.gap is not None:
+            self._turn = 2 * self._turn if agree([*self.gap.before, *self._stable], self.settings.error) else COMPARED
+        self._was_unlike = False
 
     def _fast_forward(self, held: Reading) -> None:
         """Nothing is in flight: warps go on functionally, as long as what they do, and how many there are, stays the same."""
@@ -204,4 +213,5 @@ class LongCtas(Sampler):
             return True
         first, last = added(executed[: self._compared]), added(executed[-self._compared :])
         similar = self.settings.similar
-        return are_alike(self._profile, last, similar) and are_alike(first, last, similar)
+        self._was_unlike = not (are_alike(self._profile, last, similar) and are_alike(first, last, similar))
+        return not self._was_unlike
