@@ -7,6 +7,9 @@ import pytest
 import simtlab as sl
 from simtlab.machine.core.kinds import Unit
 from simtlab.machine.core.timing import timing_table
+from simtlab.machine.memory.l1 import expect_answer
+from simtlab.machine.request import Kind
+from simtlab.machine.run_ahead import SPENT, is_alone
 from tests.timing import mixed
 
 UNEVEN = r"""
@@ -114,3 +117,51 @@ def test_only_what_others_may_read_or_write_keeps_a_core_from_running_ahead():
     assert {"LDC", "SHFL", "STG"} <= set(found)
     assert all(found[name]["unit"] == Unit.LDST for name in ("LDC", "SHFL", "STG"))
     assert [name for name in found if found[name]["uses_memory"]] == ["STG"]
+
+
+STORE_FIRST = r"""
+extern "C" __global__ void store_first(float *y, int turns) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float x = threadIdx.x;
+    for (int part = 0; part < 8; part++) {
+        y[i] = x;
+        for (int k = 0; k < turns; k++) x = x * 0.5f + k;
+    }
+    y[i] = x;
+}
+"""
+
+
+@pytest.mark.parametrize("preset", ["caps-gtx480", "h200", "v100"])
+def test_cores_with_stores_under_way_count_the_same(preset):
+    def run(gpu: sl.Gpu) -> tuple:
+        y = gpu.zeros(90 * 64)
+        done = gpu.compile(STORE_FIRST)["store_first"](90, 64, [y, np.int32(50)])
+        return done.cycles, done.counters, done.stalls, y.numpy().tobytes()
+
+    _, (skipping, walking) = both_ways(run, preset, {}, {})
+    assert skipping == walking
+
+
+@pytest.mark.parametrize(("preset", "reads"), [("caps-gtx480", True), ("h200", False)])
+def test_a_core_is_alone_until_its_first_answer_can_come(preset, reads):
+    """That of a store has been to the L2; a read of an H200 may wait for what another core has asked for."""
+    gpu = sl.Gpu(preset)
+    y = gpu.zeros(64)
+    gpu.compile(STORE_FIRST)["store_first"](1, 64, [y, np.int32(5)])
+    chip, core = gpu.machine.records.gpu[0], gpu.machine.records.cores[0]
+    least = gpu.machine.config.l2.latency_cycles * chip.core_khz // chip.l2.khz
+    assert chip.least_trip == least > 50
+    assert chip.least_read_trip == (least if reads else 0)
+    core.occupied, core.to_memory, core.outstanding, core.deferred, chip.dispatching, chip.places_ctas = 1, 0, 0, 0, 0, 0
+    chip.injecting[0] = 0
+    chip.outcome = SPENT
+    for kind in (Kind.WRITE, Kind.ATOMIC):
+        core.outstanding = 0
+        expect_answer(chip, core, np.int64(kind))
+        assert core.outstanding == 1
+        alone = []
+        for cycle in (chip.cycle + least - 1, chip.cycle + least):
+            chip.wake[0] = cycle
+            alone.append(bool(is_alone(chip, core)))
+        assert alone == [True, False]

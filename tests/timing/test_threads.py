@@ -49,7 +49,7 @@ def started(
     gpu = sl.Gpu(preset, set={**few, **(changes or {})}, threads=threads, **options)
     gpu.machine._crew["least"] = least
     gpu.machine._crew["at_work"]["workers"] = gpu.machine._crew["at_work"]["usual"] = threads
-    gpu.machine._crew["at_work"]["left"] = FOR_EVER
+    gpu.machine._crew["at_work"]["epoch"] = FOR_EVER
     return gpu
 
 

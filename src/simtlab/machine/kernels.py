@@ -21,7 +21,7 @@ from simtlab.machine.load_figures import Loads, Places, none_of, places_of
 from simtlab.machine.memory.l1 import forget_first_level
 from simtlab.machine.occupancy import Occupancy, occupancy, registers_of_cta, split
 from simtlab.machine.request import share_out
-from simtlab.machine.run_ahead import calls_host, is_allowed
+from simtlab.machine.run_ahead import calls_host, is_allowed, note_least_trips
 from simtlab.machine.state import NO_KERNEL
 from simtlab.machine.threads import deal_out
 from simtlab.program.program import Program
@@ -133,6 +133,7 @@ def prepare(
     gpu.launch_at, gpu.next_cta_start, gpu.wrote, gpu.finish_at = FAR_FUTURE, 0, 0, 0
     asks_host = any(programs.load(launch.program).calls_host for launch in launches)
     gpu.may_run_ahead = gpu.jump and len(launches) == 1 and not asks_host and is_allowed(gpu, config.issue.dual_issue)
+    note_least_trips(gpu)
     asked = gpu.hooks.l1_allocation_bypass or gpu.hooks.l1_allocation_bypass_stall or gpu.hooks.ldst_queue_next
     asks_nobody = config.l1d.enabled and not config.l1d.bypass_global and not asked
     records.cores["looks_ahead"] = asks_nobody & (records.cores["l1d"]["victim_hook"] == 0)

@@ -2,8 +2,9 @@
 
 What the others see stays in order. The core stops when a request leaves it, when a CTA ends, and before any of its warps
 could issue a memory instruction, for that reads or writes what other cores share; constants of machine code, and what lanes
-exchange, are no such thing, whatever unit they go to. Until the clock has caught up, the network leaves its requests where
-they are and no CTA moves in.
+exchange, are no such thing, whatever unit they go to. It also stops before an answer can come: a write's takes as long as the L2
+does, at least, that of a read may be another core's (`network/request_coalescer.py`) and come at once. Until the clock has caught
+up, the network leaves its requests where they are and no CTA moves in.
 """
 
 from typing import Any
@@ -26,6 +27,14 @@ def is_allowed(gpu: Any, dual_issue: bool) -> bool:
     return not dual_issue and gpu.shares_state == 0 and gpu.hooks.divergence_first == 0 and gpu.hooks.divergence_turn == 0
 
 
+def note_least_trips(gpu: Any) -> None:
+    """How soon an answer can come: not before the L2 has had a request for its latency, whatever its clock's phase. Where clocks
+    change nobody knows."""
+    least = gpu.l2_latency * gpu.core_khz // max(int(gpu.l2.khz), 1) if gpu.hooks.clocks_choose == 0 else 0
+    is_shared = gpu.coalescer.groups != 0 or gpu.hooks.l2_allocation_bypass != 0
+    gpu.least_trip, gpu.least_read_trip = least, 0 if is_shared else least
+
+
 def calls_host(program: Any) -> bool:
     return bool(np.isin(program.code["action"], CALLS_HOST).any())
 
@@ -45,7 +54,9 @@ def run_ahead(gpu, core, requests):
 @compiled
 def is_alone(gpu, core):
     """Whether a core's next cycle cannot depend on, or matter to, anything outside. One without warps has nothing to go on with."""
-    if core.occupied == 0 or core.outstanding > 0 or gpu.injecting[core.number] > 0 or gpu.outcome != SPENT:
+    if core.occupied == 0 or gpu.injecting[core.number] > 0 or gpu.outcome != SPENT:
+        return False
+    if core.outstanding > 0 and gpu.wake[core.number] >= core.first_answer:
         return False
     if gpu.dispatching or gpu.places_ctas or core.deferred != 0:
         return False

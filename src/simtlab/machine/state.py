@@ -102,6 +102,8 @@ gpu_t = record_t(
         ("jump", "i8"),  # skip cycles in which nothing can happen
         ("counts_loads", "i8"),  # note what each global load does
         ("may_run_ahead", "i8"),  # cores may, in this run
+        ("least_trip", "i8"),  # cycles until a write or an atomic can be answered,
+        ("least_read_trip", "i8"),  # … or anything else
         ("ahead", "i8"),  # the last cycle that a core has had ahead of the others
         ("outcome", "i8"),
         ("where_core", "i8"),

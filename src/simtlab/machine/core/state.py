@@ -320,7 +320,8 @@ core_t = record_t(
         ("wants_room", "i8"),  # something waits for room in the queue to the network
         ("starved", "i8"),  # in the last cycle something could not leave because all requests are in use
         ("looks_ahead", "i8"),  # a rejection can be predicted: no policy has a say in what a load does
-        ("outstanding", "i8"),  # requests that will be answered and were not yet
+        ("outstanding", "i8"),  # requests that will be answered and were not yet,
+        ("first_answer", "i8"),  # … none of them before this cycle
         ("ldst_blocked", "i8"),  # why the head cannot go on, a Failure
         ("known_miss", "i8"),  # the line that the head wants is not in the L1 and not in flight
         ("inject", fifo_t(MAX_INJECTIONS)),

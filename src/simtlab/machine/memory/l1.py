@@ -82,12 +82,21 @@ def send(gpu, core, requests, kind, address, size, token, number):
         request.words = np.uint64(ALL_WORDS >> np.uint64(64 - (size >> 2)))
     carries = size if kind == WRITE or kind == WRITE_BACK or kind == ATOMIC else 0
     request.flits = gpu.flits[carries]
-    core.outstanding += kind != WRITE_BACK
+    if kind != WRITE_BACK:
+        expect_answer(gpu, core, kind)
     push(core.inject, made)
     gpu.injecting[core.number] += 1
     gpu.waiting[core.cluster] += 1
     add_member(gpu.senders, core.cluster)
     return made
+
+
+@compiled
+def expect_answer(gpu, core, kind):
+    """A request is born that will be answered, and when that can be at the earliest."""
+    soonest = gpu.cycle + (gpu.least_trip if kind == WRITE or kind == ATOMIC else gpu.least_read_trip)
+    core.first_answer = soonest if core.outstanding == 0 else min(core.first_answer, soonest)
+    core.outstanding += 1
 
 
 @compiled
