@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 LOOKS = 16  # in a window, about
 FIRST_LOOK = 256  # cycles between looks while nobody knows how long a wave takes, and at least
 SHORTEST_GAP = 2  # waves,
+GROWTH = 2  # times as long as all before it a gap is at most: a machine may yet come to another state, as FFT's does
 LEAST_GAIN = 0.2  # … and share of the launch: to leave out less gains little and may cost an error at its end
 CHUNKS = 16  # that what is left out is run in, about: from one to the next its profile is compared
 END_WAVES = 0.5  # by so many waves' time the end of a launch may be longer or shorter than behind the gap
@@ -91,7 +92,7 @@ class ManyCtas(Sampler):
 
     def _leave_out(self, stable: list[Window]) -> None:
         """Run whole waves of CTAs functionally, from so far behind those that have begun that the last, incomplete wave stays what
-        it is. As long as they are alike, up to the end of the grid; else the machine goes on behind them."""
+        it is, up to the end of the grid. Where they are no longer alike, or their gap is long, the machine goes on behind them."""
         machine, wave = self.machine, self.wave
         waiting = self.n_ctas - machine.begun
         first = machine.begun + waiting % wave
@@ -99,10 +100,11 @@ class ManyCtas(Sampler):
         if waves < max(SHORTEST_GAP, LEAST_GAIN * self.n_ctas / wave):
             return
         step = max(1, round(waves / CHUNKS)) * wave
+        last = self._last_of_gap(first)
         executed: list[np.ndarray] = []
         end = first
-        while end < self.n_ctas and (len(executed) < 2 or are_alike(executed[0], executed[-1], self.settings.similar)):
-            ctas = min(step, self.n_ctas - end)
+        while end < last and (len(executed) < 2 or are_alike(executed[0], executed[-1], self.settings.similar)):
+            ctas = min(step, last - end)
             executed.append(machine.run_functionally(end, ctas))
             end += ctas
         if end < self.n_ctas:
@@ -118,3 +120,9 @@ class ManyCtas(Sampler):
             self._stop("")
         else:
             self._begin_anew(machine.ended)
+
+    def _last_of_gap(self, first: int) -> int:
+        """Where a gap ends that begins at a CTA: the end of the grid, if what is left behind it would be shorter than it."""
+        waves = GROWTH * (first // self.wave)
+        last = first + waves * self.wave
+        return last if self.n_ctas - last > last - first else self.n_ctas
