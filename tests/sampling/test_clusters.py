@@ -1,8 +1,12 @@
 """Programs of many launches: those of one kernel that do the same are timed a few times, the others run functionally."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
+from simtlab.execute.counting import no_counts
+from simtlab.sampling.clusters import Cluster, Kernel, size_of
 from tests.sampling.kernels import BLOCK, SOURCE, device
 
 
@@ -109,3 +113,20 @@ def test_estimates_are_made_anew_when_another_launch_was_timed(same):
     assert [k + 1 for k, run in enumerate(runs) if run.timing.sampled.share == 1] == [1, 2, 8, 32]
     assert runs[30].timing.sampled.windows == 3
     assert runs[33].timing.sampled.windows == 4
+
+
+def timed(cycles, instructions):
+    return SimpleNamespace(cycles=cycles, instructions=instructions, sampled=None)
+
+
+def cluster_of(*runs, is_first):
+    return Cluster(size_of(8, 4, 4), no_counts(1), is_first, len(runs), list(runs), [False] * len(runs))
+
+
+def test_the_error_of_one_launch_to_go_by_is_how_far_the_first_was_from_it():
+    """SD1's `reduce` has launches of two sizes, which are no measure of one another: its error was 31,000%."""
+    large = cluster_of(timed(82_265, 943_895), timed(84_665, 943_895), is_first=True)
+    small = cluster_of(timed(128_564, 4_557), is_first=False)
+    kernel = Kernel(None, [large, small])
+    assert kernel.error(large) == pytest.approx(84_665 / 82_265 - 1)
+    assert kernel.error(small) > 0.5  # of one alone nobody knows more

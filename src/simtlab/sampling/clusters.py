@@ -112,8 +112,9 @@ class Kernel:
         own = max(run.sampled.error if run.sampled else 0.0 for run in cluster.timed[-LAST:])
         if len(cluster.rates) >= FEW:
             return own + half_width(cluster.rates) / float(np.mean(cluster.rates))
-        if len(cluster.rates) > 1:
-            return own + (max(cluster.rates) - min(cluster.rates)) / min(cluster.rates)
+        rates = cluster.rates if len(cluster.rates) > 1 else [run.cycles / run.instructions for run in cluster.timed]
+        if len(rates) > 1:
+            return own + (max(rates) - min(rates)) / min(rates)
         return own + self._difference(cluster.good[0])
 
     def _difference(self, run: TimedRun) -> float:
