@@ -28,9 +28,10 @@ def is_allowed(gpu: Any, dual_issue: bool) -> bool:
 
 
 def note_least_trips(gpu: Any) -> None:
-    """How soon an answer can come: not before the L2 has had a request for its latency, whatever its clock's phase. Where clocks
-    change nobody knows."""
-    least = gpu.l2_latency * gpu.core_khz // max(int(gpu.l2.khz), 1) if gpu.hooks.clocks_choose == 0 else 0
+    """How soon an answer can come: not before the L2 has had a request for its latency, of which the first cycle may be about to
+    come. Where clocks change nobody knows."""
+    cycles = max(gpu.l2_latency - 1, 0) if gpu.hooks.clocks_choose == 0 else 0
+    least = cycles * gpu.core_khz // max(int(gpu.l2.khz), 1)
     is_shared = gpu.coalescer.groups != 0 or gpu.hooks.l2_allocation_bypass != 0
     gpu.least_trip, gpu.least_read_trip = least, 0 if is_shared else least
 
