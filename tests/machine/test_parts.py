@@ -5,7 +5,7 @@ import pytest
 
 import simtlab as sl
 from simtlab.machine.record import new_records, record_t
-from simtlab.machine.threads import copy_but, part_bounds
+from simtlab.machine.threads import copy_but, part_bounds, port_bounds
 
 LEAVE = r"""
 extern "C" __global__ void leave(int *out) {
@@ -35,6 +35,20 @@ def test_every_cluster_is_in_one_part_and_the_threads_of_the_networks_have_fewer
     else:
         assert np.ptp(sizes[2:]) <= 1
         assert sizes[:2].max() <= sizes[2:].min()
+
+
+@pytest.mark.parametrize("threads", [1, 3, 8, 16])
+@pytest.mark.parametrize(("cores", "per_cluster"), [(132, 1), (72, 2), (20, 1)])
+def test_cores_that_share_answers_get_them_from_one_thread(cores, per_cluster, threads):
+    gpu = sl.Gpu("h200", set={"core.cores": cores, "core.cores_per_cluster": per_cluster})
+    first, clusters = np.asarray(gpu.machine.records.gpu), cores // per_cluster
+    group = first["coalescer"]["group"][0, :cores].reshape(clusters, per_cluster)
+    ports = port_bounds(first, [per_cluster * bound for bound in part_bounds(clusters, threads)], per_cluster)
+    assert (ports[0], ports[-1], len(ports)) == (0, clusters, threads + 1)
+    whose = np.repeat(np.arange(threads), np.diff(ports))
+    of_group = [set(whose[(group == g).any(axis=1)]) for g in range(group.max() + 1)]
+    assert all(len(some) == 1 for some in of_group)
+    assert len(set(whose)) == min(threads, len(of_group))
 
 
 def test_a_record_is_copied_but_for_some_fields():

@@ -6,6 +6,7 @@ import pytest
 
 import simtlab as sl
 from simtlab.machine.core.kinds import Unit
+from simtlab.machine.core.stall import NO_WARP
 from simtlab.machine.core.timing import timing_table
 from simtlab.machine.memory.l1 import expect_answer
 from simtlab.machine.request import Kind
@@ -21,6 +22,18 @@ extern "C" __global__ void uneven(float *y, int most) {
     sums[threadIdx.x] = x;
     __syncthreads();
     y[blockIdx.x * blockDim.x + threadIdx.x] = sums[127 - threadIdx.x];
+}
+"""
+LOAD_BETWEEN = r"""
+extern "C" __global__ void load_between(const float *x, float *y, int rounds) {
+    __shared__ float kept[64];
+    float sum = threadIdx.x;
+    for (int k = 0; k < rounds; k++) {
+        kept[threadIdx.x] = sum;
+        for (int n = 0; n < 4 + (int)(threadIdx.x >> 5); n++) sum = sum * 0.5f + kept[63 - threadIdx.x];
+        sum += x[(threadIdx.x + 8 * k) % 96];
+    }
+    y[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }
 """
 CASES = {
@@ -150,20 +163,19 @@ def test_cores_with_stores_under_way_count_the_same(preset, changes):
     assert skipping == walking
 
 
-@pytest.mark.parametrize(("preset", "reads"), [("caps-gtx480", True), ("h200", False)])
-def test_a_core_is_alone_until_its_first_answer_can_come(preset, reads):
-    """That of a store has been to the L2; a read of an H200 may wait for what another core has asked for."""
+@pytest.mark.parametrize("preset", ["caps-gtx480", "h200"])
+def test_a_core_is_alone_until_its_first_answer_can_come(preset):
+    """It has been to the L2."""
     gpu = sl.Gpu(preset)
     y = gpu.zeros(64)
     gpu.compile(STORE_FIRST)["store_first"](1, 64, [y, np.int32(5)])
     chip, core = gpu.machine.records.gpu[0], gpu.machine.records.cores[0]
     least = (gpu.machine.config.l2.latency_cycles - 1) * chip.core_khz // chip.l2.khz
-    assert chip.least_trip == least > 50
-    assert chip.least_read_trip == (least if reads else 0)
+    assert chip.least_trip == chip.least_read_trip == least > 50
     core.occupied, core.to_memory, core.outstanding, core.deferred, chip.dispatching, chip.places_ctas = 1, 0, 0, 0, 0, 0
     chip.injecting[0] = 0
     chip.outcome = SPENT
-    for kind in (Kind.WRITE, Kind.ATOMIC):
+    for kind in (Kind.WRITE, Kind.ATOMIC, Kind.READ):
         core.outstanding = 0
         expect_answer(chip, core, np.int64(kind))
         assert core.outstanding == 1
@@ -172,3 +184,20 @@ def test_a_core_is_alone_until_its_first_answer_can_come(preset, reads):
             chip.wake[0] = cycle
             alone.append(bool(is_alone(chip, core)))
         assert alone == [True, False]
+
+
+@pytest.mark.parametrize("detail", [1, 2, 3])
+@pytest.mark.parametrize("preset", ["caps-gtx480", "h200"])
+def test_cores_stop_within_a_cycle_before_they_load(preset, detail):
+    """What they load the L1 has after the first rounds, so that they run ahead from one load to the next."""
+
+    def run(gpu: sl.Gpu) -> tuple:
+        x, y = gpu.array(np.arange(96, dtype=np.float32)), gpu.zeros(12 * 64)
+        done = gpu.compile(LOAD_BETWEEN)["load_between"](12, 64, [x, y, np.int32(60)])
+        return done.cycles, done.counters, done.stalls, done.timing.stalls_by_instruction.tolist(), y.numpy().tobytes()
+
+    changes = {} if preset == "h200" else {"core.detail": detail}
+    gpu, (skipping, walking) = both_ways(run, preset, {}, {"core.cores": 4, **changes})
+    assert skipping == walking
+    assert gpu.machine.records.gpu[0].ahead > 0
+    assert (np.asarray(gpu.machine.records.cores)["chosen"] == NO_WARP).all()

@@ -1,9 +1,9 @@
 """The clock: cores, network, L2 and DRAM, each at its own rate. Cycles in which nothing can happen are jumped over.
 
 The chip is in parts, one for each host thread (threads.py): a part's cores are ticked, and its slices and channels. In a cycle the
-cores come first, then packets enter and leave the networks, then their flits move and L2 and DRAM have the cycle. Where nobody has
-to look at the chip in between, this last is done together with the cores' next cycle, so that all threads meet once a cycle, and
-the two that have the networks once more.
+cores come first, and they and the slices offer packets, of which the networks take some; then what has arrived is taken out, flits
+move, and L2 and DRAM have the cycle. Where nobody has to look at the chip in between, all from taking them out on is done
+together with the cores' next cycle, so that all threads meet once a cycle, and the two that have the networks once more.
 """
 
 import numpy as np
@@ -15,46 +15,48 @@ from simtlab.machine.clock_levels import ask_for_clocks
 from simtlab.machine.core import core as simt_core
 from simtlab.machine.core.deferred_writes import commit
 from simtlab.machine.dispatch import dispatch, let_in
-from simtlab.machine.fifo import NOTHING, push
 from simtlab.machine.intervals import next_end, note
 from simtlab.machine.jump import jump, next_event
-from simtlab.machine.memory import dram, l2_arrival, l2_slice
 from simtlab.machine.memory.l1_stores import write_back_all
-from simtlab.machine.network.ports import move_flits, tick_answers, tick_requests, wake_receivers
-from simtlab.machine.request import Kind, balance, end, in_use
+from simtlab.machine.memory.l2_and_dram import tick_memory
+from simtlab.machine.network.ports import move_flits, offer_all, take_over, tick_answers, tick_requests
+from simtlab.machine.request import balance, in_use
 from simtlab.machine.run_ahead import run_ahead
 from simtlab.machine.thread_count import count_cycle
 from simtlab.machine.threads import (
     CALLED,
+    CROSSES_AT,
     DEFERRED,
+    FEW_LEFT,
+    MEMORY_DONE,
+    OFFERS_AT,
     PACKETS,
     PLACED,
+    TAKEN_OVER,
     TODO,
     UNITS,
     add_up,
     bring_news,
     call_others,
+    come,
     dismiss,
-    forget_news,
     gather,
     gather_changes_of_room,
     gather_flags,
     give_orders,
     has_news,
+    have_news,
     pass_on_clocks,
     report,
     set_until,
     take_orders,
-    wait_for_all,
     wait_for_call,
     wait_for_others,
+    wait_until_come,
 )
 from simtlab.machine.watch_log import note_cycle
 
 tick_core, close_accounts = simt_core.tick, simt_core.close_accounts
-tick_slice, wake_slice = l2_slice.tick, l2_arrival.wake_slice
-tick_dram, finished, next_in_dram = dram.tick, dram.finished, dram.next_event
-WRITE_BACK = int(Kind.WRITE_BACK)
 SPENT, DONE = int(Outcome.SPENT), int(Outcome.DONE)
 MEMORY, CORES, PORTS = 1, 2, 4  # what is to be ticked: of each part, where flits move with their memory; of the networks
 BETWEEN, CORES_TICKED, PORTS_TICKED, MEMORY_TICKED = 0, 1, 2, 3  # how far the cycle is
@@ -69,7 +71,6 @@ def run(crews, gpus, cores, slices, channels, networks, pools, ledgers, parts, l
     crew, requests = crews[0], pools[0]
     if thread == 0:
         set_until(gpus, min(until, next_end(ledgers[0]), gpus[0].next_clocks))
-        forget_news(crew, len(gpus))
     called = np.int64(0)
     while True:
         if thread != 0:
@@ -81,8 +82,10 @@ def run(crews, gpus, cores, slices, channels, networks, pools, ledgers, parts, l
             report(crew, thread, called)
             return gpus[0].outcome
         together = max(crew.together[0], 1) if thread == 0 else called % CALLED
-        tick_networks(crew, gpus, cores, slices, networks, requests, thread, together)
-        tick_parts(crew, gpus, cores, slices, channels, requests, thread, together)
+        if crew.call[TODO] & PORTS:
+            tick_ports(gpus, cores, slices, networks, requests, thread, together)
+        else:
+            tick_parts(crew, gpus, cores, slices, channels, networks, requests, thread, together)
         if thread != 0:
             report(crew, thread, called)
 
@@ -98,11 +101,12 @@ def lead(crew, gpus, cores, slices, networks, requests, ledger, parts, levels, u
     if gpu.step == CORES_TICKED:
         meet(crew, gpus, cores)
         gpu.step = PORTS_TICKED
-        order(crew, gpus, PORTS)
-        return True
+        if gpu.network_cycles > 0:
+            order(crew, gpus, PORTS)
+            return True
     if gpu.step == PORTS_TICKED:
-        wake_receivers(gpus, cores, slices, requests)
-        if len(gpus) > 1:
+        gpu.crosses_at = gpu.network.cycle if gpu.network_cycles > 0 else -1
+        if len(gpus) > 1 and have_news(crew, len(gpus), FEW_LEFT):
             balance(requests, len(gpus))
         if not goes_on(gpu):
             gpu.step = MEMORY_TICKED
@@ -124,7 +128,7 @@ def lead(crew, gpus, cores, slices, networks, requests, ledger, parts, levels, u
 
 @compiled
 def meet(crew, gpus, cores):
-    """All cores have had the cycle: what they wrote is seen, and the networks' clock goes on."""
+    """All cores have had the cycle: what they wrote is seen."""
     gpu = gpus[0]
     gather_flags(crew, gpus)
     for part in range(len(gpus)):
@@ -132,11 +136,6 @@ def meet(crew, gpus, cores):
             commit(gpus[part], gpu, cores)
     if gpu.dispatching:
         note_ends(gpu)
-    gpu.network.progress += gpu.network.khz
-    gpu.network_cycles = gpu.network.progress // gpu.core_khz
-    gpu.network.progress -= gpu.network_cycles * gpu.core_khz
-    gpu.network.cycle += gpu.network_cycles
-    gpu.undelivered = gpu.crowded = 0
 
 
 @compiled
@@ -217,9 +216,13 @@ def keep_books(gpus, cores, ledger, parts, levels, until):
 
 @compiled
 def begin_cycle(crew, gpus, cores):
-    """The next cycle; CTAs may move in."""
+    """The next cycle; CTAs may move in. The clock of the networks goes on with the cores'."""
     gpu = gpus[0]
     gpu.cycle += 1
+    gpu.network.progress += gpu.network.khz
+    gpu.network_cycles = gpu.network.progress // gpu.core_khz
+    gpu.network.progress -= gpu.network_cycles * gpu.core_khz
+    gpu.network.cycle += gpu.network_cycles
     gpu.placed = 0
     if gpu.dispatching or gpu.cycle >= gpu.launch_at:
         gather_changes_of_room(crew, gpus)
@@ -261,40 +264,64 @@ def count_due(gpus, todo):
 
 
 @compiled
-def tick_networks(crew, gpus, cores, slices, networks, requests, thread, together):
+def tick_ports(gpus, cores, slices, networks, requests, thread, together):
     """Requests are the first thread's part, answers the second's, if it is at work."""
-    todo = crew.call[TODO]
-    if thread == 0 and todo & PORTS:
-        tick_requests(crew, gpus, cores, slices, networks[TO_MEMORY], requests)
-    if thread == 0 and todo & MEMORY:
-        move_flits(gpus[0], networks[TO_MEMORY])
-    if thread == min(1, together - 1) and todo & PORTS:
-        tick_answers(crew, gpus, cores, slices, networks[TO_CORES], requests)
-    if thread == min(1, together - 1) and todo & MEMORY:
-        move_flits(gpus[0], networks[TO_CORES])
+    if thread == 0:
+        tick_requests(gpus, cores, slices, networks[TO_MEMORY], requests)
+    if thread == min(1, together - 1):
+        tick_answers(gpus, cores, slices, networks[TO_CORES], requests)
 
 
 @compiled
-def tick_parts(crew, gpus, cores, slices, channels, requests, thread, together):
-    """A thread's parts of the chip. L2 and DRAM may still have to have the cycle before the cores' one; where cores look at what
-    the L2 has written (memory/store_combining.py), all of it comes first."""
+def tick_parts(crew, gpus, cores, slices, channels, networks, requests, thread, together):
+    """A thread's parts of the chip. L2 and DRAM may still have to have the cycle before the cores' one."""
     todo = crew.call[TODO]
     parts = range(len(gpus) * thread // together, len(gpus) * (thread + 1) // together)
     if todo & MEMORY:
-        for part in parts:
-            take_orders(crew, gpus[part], todo & CORES != 0)
-            tick_memory(gpus[part], slices, channels, requests)
-        if todo & CORES and gpus[0].combining_cycles > 0 and together > 1:
-            wait_for_all(crew, together)
+        tick_memory_parts(crew, gpus, cores, slices, channels, networks, requests, parts, thread, together)
     if todo & CORES:
+        if todo & MEMORY and together > 1:
+            wait_for_neighbours(crew, gpus[0], together)
         for part in parts:
             take_orders(crew, gpus[part], 0)
             if crew.call[PLACED] != 0:
                 let_in(gpus[part], gpus[0], cores)
             gpus[part].busy = tick_cores(gpus[part], cores, requests)
-    if todo & (MEMORY | CORES):
-        for part in parts:
-            bring_news(crew, gpus[part], len(gpus))
+            if crew.call[OFFERS_AT] >= 0:
+                offer_all(gpus, gpus[part], cores, slices, requests, crew.call[OFFERS_AT])
+    for part in parts:
+        bring_news(crew, gpus[part], requests, len(gpus))
+
+
+@compiled
+def tick_memory_parts(crew, gpus, cores, slices, channels, networks, requests, parts, thread, together):
+    """What has come out of the networks is taken, by all threads, before flits move in them."""
+    crosses_at, before = crew.call[CROSSES_AT], crew.call[TODO] & CORES != 0
+    for part in parts:
+        take_orders(crew, gpus[part], before)
+        if crosses_at >= 0:
+            take_over(gpus, gpus[part], cores, slices, networks, requests)
+    if together > 1:
+        come(crew, TAKEN_OVER)
+        if thread < 2:
+            wait_until_come(crew, TAKEN_OVER, together)
+    if thread == 0:
+        move_flits(networks[TO_MEMORY], crosses_at)
+    if thread == min(1, together - 1):
+        move_flits(networks[TO_CORES], crosses_at)
+    for part in parts:
+        tick_memory(gpus[part], slices, channels, requests)
+
+
+@compiled
+def wait_for_neighbours(crew, gpu, together):
+    """Cores may get answers from another thread, which hands out all that some of them share; and where they look at what the L2
+    has written (memory/store_combining.py), all of it has its cycle first."""
+    if gpu.combining_cycles > 0:
+        come(crew, MEMORY_DONE)
+        wait_until_come(crew, MEMORY_DONE, together)
+    elif gpu.coalescer.groups > 0:
+        wait_until_come(crew, TAKEN_OVER, together)
 
 
 @compiled
@@ -312,75 +339,3 @@ def tick_cores(gpu, cores, requests):
             if gpu.may_run_ahead:
                 run_ahead(gpu, core, requests)
     return busy
-
-
-@compiled
-def tick_memory(gpu, slices, channels, requests):
-    """L2 and DRAM catch up with the core clock."""
-    gpu.l2.progress += gpu.l2.khz
-    while gpu.l2.progress >= gpu.core_khz:
-        advance(gpu.l2, gpu.core_khz)
-        tick_slices(gpu, slices, channels, requests)
-    gpu.dram.progress += gpu.dram.khz
-    while gpu.dram.progress >= gpu.core_khz:
-        advance(gpu.dram, gpu.core_khz)
-        tick_channels(gpu, slices, channels, requests)
-
-
-@compiled
-def advance(clock, core_khz):
-    clock.progress -= core_khz
-    clock.cycle += 1
-
-
-@compiled
-def tick_slices(gpu, slices, channels, requests):
-    for first in range(gpu.first_slice, gpu.end_slice, WORD_BITS):
-        due = those_due(gpu.slice_wake, first, gpu.end_slice, gpu.l2.cycle)
-        while due != 0:
-            gpu.units += 1
-            slice = slices[first + count_trailing_zeros(due)]
-            due = np.uint64(due & (due - np.uint64(1)))
-            tick_slice(gpu, slice, channels[slice.channel], requests)
-
-
-@compiled
-def tick_channels(gpu, slices, channels, requests):
-    """DRAM channels with something to do; finished reads go back to their slices, finished writes are over."""
-    for first in range(gpu.first_channel, gpu.end_channel, WORD_BITS):
-        due = those_due(gpu.channel_wake, first, gpu.end_channel, gpu.dram.cycle)
-        while due != 0:
-            number = first + count_trailing_zeros(due)
-            gpu.units += 1
-            due = np.uint64(due & (due - np.uint64(1)))
-            tick_channel(gpu, slices, channels[number], requests)
-            gpu.channel_wake[number] = next_in_dram(channels[number], gpu.dram.cycle + 1)
-
-
-@compiled
-def tick_channel(gpu, slices, channel, requests):
-    queued = channel.queued
-    tick_dram(channel, requests, gpu.dram.cycle)
-    if channel.queued < queued:
-        wake_refused(gpu, slices, channel)
-    number = finished(channel, requests, gpu.dram.cycle)
-    while number != NOTHING:
-        if requests.entry[number].kind == WRITE_BACK:
-            end(requests, gpu.thread, number)
-        else:
-            s = requests.entry[number].slice
-            push(slices[s].fills, number)
-            wake_slice(gpu, s, gpu.l2.cycle + 1)
-        number = finished(channel, requests, gpu.dram.cycle)
-
-
-@compiled
-def wake_refused(gpu, slices, channel):
-    """A memory controller has room again: as many of its slices as there are places, of those that wait for one, may try."""
-    places = channel.queue_entries - channel.queued
-    s = channel.first_slice
-    while places > 0 and s < channel.first_slice + channel.slices:
-        if slices[s].refused:
-            wake_slice(gpu, s, gpu.l2.cycle + 1)
-            places -= 1
-        s += 1

@@ -14,7 +14,7 @@ FAR_FUTURE = np.int64(1 << 62)
 def next_event(gpus, networks):
     """The next core cycle at which any part of the chip can do something."""
     gpu = gpus[0]
-    if gpu.dispatching or gpu.undelivered or gpu.crowded:
+    if gpu.dispatching:
         return gpu.cycle + 1
     soonest = gpu.launch_at
     if gpu.finish_at > gpu.cycle:
@@ -22,7 +22,7 @@ def next_event(gpus, networks):
     in_l2, in_dram = FAR_FUTURE, FAR_FUTURE
     for thread in range(len(gpus)):
         part = gpus[thread]
-        if not is_empty(part.senders):
+        if part.undelivered or part.crowded or not is_empty(part.senders):
             return gpu.cycle + 1
         if part.ahead > gpu.cycle:
             soonest = min(soonest, part.ahead)

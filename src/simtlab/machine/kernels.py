@@ -13,7 +13,7 @@ from simtlab.execute.state import window_t
 from simtlab.machine.build import Records, choose_dependences
 from simtlab.machine.config import MachineConfig
 from simtlab.machine.core.kinds import Activity, Stall
-from simtlab.machine.core.stall import N_COLUMNS
+from simtlab.machine.core.stall import N_COLUMNS, NO_WARP
 from simtlab.machine.core.timing import timing_table
 from simtlab.machine.facts import Profile, facts_of
 from simtlab.machine.hooks import EVENT_NUMBERS
@@ -244,6 +244,7 @@ def _empty(cores: Any, config: MachineConfig, l1_bytes: int, shared_bytes: int) 
         forget_first_level(cores)
     cores["prefetches"]["count"], cores["replays"] = 0, 0
     cores["next_sample"], cores["samples"], cores["quiet"], cores["begun"] = FAR_FUTURE, 0, 0, 0
+    cores["turn"], cores["chosen"] = 0, NO_WARP
     cores["stream_first"], cores["stream_end"] = 0, 0
     cores["l0"]["stream_first"], cores["l0"]["stream_end"] = 0, 0
     cores["cause"], cores["cause_place"], cores["activity"] = Stall.EMPTY, 0, Activity.IDLE

@@ -181,10 +181,15 @@ def in_use(requests, threads):
 
 
 @compiled
+def has_few_left(requests, thread):
+    return requests.pool[thread].left < FEW
+
+
+@compiled
 def balance(requests, threads):
     """A request may end in another thread than it was born in: a thread that has few left gets half of what another has most of."""
     for thread in range(threads):
-        if requests.pool[thread].left < FEW:
+        if has_few_left(requests, thread):
             richest = 0
             for other in range(threads):
                 if requests.pool[other].left > requests.pool[richest].left:

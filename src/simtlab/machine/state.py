@@ -72,6 +72,21 @@ kernel_t = np.dtype(
     align=True,
 )
 
+# A packet that is to enter a network (network/ports.py).
+offer_t = np.dtype(
+    [
+        ("number", "i4"),  # its first request
+        ("place", "i4"),  # … in the table of those that others may share, if it
+        ("shares", "i4"),  # … may
+        ("port", "i2"),
+        ("core", "i2"),
+        ("size", "i2"),  # how many requests it has
+        ("busy", "i2"),  # network cycles that it keeps its port; 0: no longer than others
+        ("result", "i2"),  # what has become of it
+    ],
+    align=True,
+)
+
 # A CTA that moves into a core.
 place_t = np.dtype([("core", "i4"), ("kernel", "i4"), ("cta", "i8")], align=True)
 
@@ -101,7 +116,8 @@ gpu_t = record_t(
         ("watch", "i8"),  # host address of the record of a core that is watched (watch_log.py), or 0
         ("jump", "i8"),  # skip cycles in which nothing can happen
         ("counts_loads", "i8"),  # note what each global load does
-        ("may_run_ahead", "i8"),  # cores may, in this run
+        ("may_run_ahead", "i8"),  # cores may, in this run,
+        ("runs_ahead", "i8"),  # … and one does now
         ("least_trip", "i8"),  # cycles until a write or an atomic can be answered,
         ("least_read_trip", "i8"),  # … or anything else
         ("ahead", "i8"),  # the last cycle that a core has had ahead of the others
@@ -161,10 +177,17 @@ gpu_t = record_t(
         ("kernels", "i8"),  # in this run
         ("undelivered", "i8"),  # an answer has arrived and finds no room,
         ("crowded", "i8"),  # … or a request
-        ("network_cycles", "i8"),  # that the networks have in this cycle of the cores
-        ("answer_count", "i8"),
-        ("answers", "i4", (MAX_DELIVERED,)),  # requests whose answers came to their cores in this cycle
+        ("network_cycles", "i8"),  # that the networks have in this cycle of the cores,
+        ("crosses_at", "i8"),  # … the last of them in the one that the memory is about to have, or -1
+        ("offered_requests", "i8"),  # packets that its cores want to send,
+        ("offered_at", "i8"),  # … in which cycle of the networks,
+        ("request_offer", offer_t, (MAX_PORTS,)),
+        ("offered_answers", "i8"),  # … and those that its slices want to
+        ("answer_offer", offer_t, (MAX_PORTS,)),
         ("relieved", bit_set_t(MAX_PORTS)),  # slices that wait for an answer to leave, of which one has
+        ("first_port", "i8"), ("end_port", "i8"),  # clusters to which its thread hands the answers that come
+        ("answer_count", "i8"),
+        ("answers", "i4", (MAX_DELIVERED,)),  # requests whose answers came to these in this cycle
         ("finished_kernels", "i8"),
         ("registers", "i8"),  # host addresses of the CTA slots' memory, and how much of it a slot has
         ("register_stride", "i8"),

@@ -3,9 +3,10 @@
 Every thread has a record of the chip of its own, and a part of the chip: cores that stand side by side, memory channels with their
 L2 slices. Cores touch nothing outside their part when they are ticked (what they store is committed later, see
 `core/deferred_writes.py`), and neither do slices and channels, so that the threads tick their parts at the same time.
-In between the first two threads hand packets to the networks and take them out, and the first, which leads, says which core gets
-which CTA and keeps the books, while the others wait. Where little is to be done it ticks all parts itself, one after another, for
-to call the others takes longer; and not all of them are at work where that is slower (`thread_count.py`).
+What their units want to send they offer, and what has come for them they take (`network/ports.py`). In between the first two
+threads let packets enter the networks, and the first, which leads, says which core gets which CTA and keeps the books, while the
+others wait. Where little is to be done it ticks all parts itself, one after another, for to call the others takes longer; and not
+all of them are at work where that is slower (`thread_count.py`).
 
 A line that one processor of the host has written takes long to come to another. So what the leading thread has to know of a part is
 in one line, with which its thread also says that it is done; and what it tells all others is in the line by which it calls them.
@@ -17,20 +18,19 @@ import ctypes
 
 import numpy as np
 
-from simtlab.compiled import UNCOMPILED, call_hook, compiled, count_ones, fetch_add, load_acquire, pause, store_release
+from simtlab.compiled import UNCOMPILED, call_hook, compiled, fetch_add, load_acquire, pause, store_release
 from simtlab.errors import SimtlabError
 from simtlab.execute.state import Outcome, field_offset
-from simtlab.machine.bit_set import is_empty
 from simtlab.machine.config import MachineConfig
 from simtlab.machine.core.deferred_writes import take_over_fault
 from simtlab.machine.limits import MAX_THREADS
 from simtlab.machine.record import new_records, record_t
+from simtlab.machine.request import has_few_left
 from simtlab.machine.thread_count import begin, size_t
 
 SPENT = int(Outcome.SPENT)
 LINE = 8  # 64-bit words of a cache line of the host, so that each thread has one of its own
 TURNS, YIELDS, SLEEP = 5000, 200, 20  # looks at whether another thread is done at once, after others; microseconds
-FAR_FUTURE = np.int64(1 << 62)
 
 crew_t = record_t(
     [
@@ -42,13 +42,15 @@ crew_t = record_t(
         ("least", "i8"),  # units that are due, from which on the others are called
         ("at_work", size_t),  # how many of them
         ("call", "i8", (LINE,)),  # the number of the last call, and beside it:
-        ("come", "i8", (LINE,)),  # threads that have come so far in this call (`wait_for_all`)
+        ("come", "i8", (LINE,)),  # threads that have come so far in this call to each place (`wait_until_come`)
         ("done", "i8", (LINE * MAX_THREADS,)),  # … of the last one that each thread has followed, and beside it, of its part:
     ]
 )
 TODO, CYCLE, PLACES_CTAS, PLACED = 1, 2, 3, 4  # bits of clock.py: what is to be ticked; and of the first thread's record
-NEWS, UNITS, PACKETS, FIRST_REPLY = 1, 2, 3, 4  # bits; units that had something to do; ports with a packet to send; see below
-BUSY, FULL, STOPPED, DISPATCHING, DEFERRED, SENDS, ROOM = 1, 2, 4, 8, 16, 32, 64
+TAKEN_OVER, MEMORY_DONE = 0, 1  # places where threads wait for each other
+OFFERS_AT, CROSSES_AT = 5, 6  # cycles of the networks, or -1: in which cores and slices offer packets, and in which flits move
+NEWS, UNITS, PACKETS = 1, 2, 3  # bits; units that had something to do; packets that are to enter the networks
+BUSY, FULL, STOPPED, DISPATCHING, DEFERRED, ROOM, FEW_LEFT = 1, 2, 4, 8, 16, 32, 64
 CALL, DONE, COME = (field_offset(crew_t, name) for name in ("call", "done", "come"))
 LEAST_DUE = 12
 WEIGHT = 24  # of all cores to a network: how much they take of a host's time when both are busy
@@ -85,6 +87,7 @@ def deal_out(gpus: np.ndarray, cores: np.ndarray, slices: np.ndarray, channels: 
     per_cluster = int(first["cores_per_cluster"][0])
     bounds = [per_cluster * bound for bound in part_bounds(int(first["clusters"][0]), threads)]
     edges = [len(channels) * t // threads for t in range(threads + 1)]
+    ports = port_bounds(first, bounds, per_cluster)
     for t in range(threads):
         if t > 0:
             copy_but(gpus[0], gpus[t], ("blocks", "coalescer"))
@@ -94,8 +97,21 @@ def deal_out(gpus: np.ndarray, cores: np.ndarray, slices: np.ndarray, channels: 
         its = channels["first_slice"], channels["slices"]
         row["first_slice"] = its[0][edges[t]] if edges[t] < len(channels) else len(slices)
         row["end_slice"] = its[0][edges[t + 1] - 1] + its[1][edges[t + 1] - 1] if edges[t + 1] > edges[t] else row["first_slice"]
+        row["first_port"], row["end_port"] = ports[t], ports[t + 1]
         cores["thread"][bounds[t] : bounds[t + 1]] = t
         slices["thread"][int(row["first_slice"]) : int(row["end_slice"])] = t
+
+
+def port_bounds(first: np.ndarray, bounds: list[int], per_cluster: int) -> list[int]:
+    """The first cluster to which each thread hands the answers that come, and the end: its own, but that cores which share answers
+    are all one thread's."""
+    coalescer, clusters = first["coalescer"], bounds[-1] // per_cluster
+    if not coalescer["groups"][0]:
+        return [bound // per_cluster for bound in bounds]
+    group = coalescer["group"][0, : bounds[-1]].reshape(clusters, per_cluster)
+    begins = [0, *(k for k in range(1, clusters) if group[k - 1].max() < group[k].min()), clusters]
+    threads, zones = len(bounds) - 1, len(begins) - 1
+    return [begins[zones * t // threads] for t in range(threads)] + [clusters]
 
 
 def copy_but(row: np.void, other: np.void, kept: tuple[str, ...]) -> None:
@@ -112,7 +128,7 @@ def copy_but(row: np.void, other: np.void, kept: tuple[str, ...]) -> None:
 def call_others(crew):
     """Have so many threads, this one included, tick their parts. A call is its number and theirs, so that nobody can take the one
     of another call."""
-    crew.come[0] = 0
+    crew.come[TAKEN_OVER] = crew.come[MEMORY_DONE] = 0
     store_release(crew.address + CALL, (crew.call[0] // CALLED + 1) * CALLED + crew.together[0])
 
 
@@ -127,11 +143,16 @@ def wait_for_others(crew):
 
 
 @compiled
-def wait_for_all(crew, together):
-    """Until all that were called have come to this place."""
-    fetch_add(crew.address + COME, np.int64(1))
+def come(crew, place):
+    """A thread that was called has come to a place where others wait for it."""
+    fetch_add(crew.address + COME + 8 * place, np.int64(1))
+
+
+@compiled
+def wait_until_come(crew, place, together):
+    """Until all that were called have come there."""
     turns = 0
-    while load_acquire(crew.address + COME) < together:
+    while load_acquire(crew.address + COME + 8 * place) < together:
         turns = wait_a_little(crew, turns)
 
 
@@ -185,6 +206,8 @@ def give_orders(crew, gpu, todo):
     """What all threads must know."""
     crew.call[TODO], crew.call[CYCLE] = todo, gpu.cycle
     crew.call[PLACES_CTAS], crew.call[PLACED] = gpu.places_ctas, gpu.placed
+    crew.call[OFFERS_AT] = gpu.network.cycle - gpu.network_cycles + 1 if gpu.network_cycles > 0 else -1
+    crew.call[CROSSES_AT] = gpu.crosses_at
 
 
 @compiled
@@ -194,22 +217,16 @@ def take_orders(crew, gpu, before):
 
 
 @compiled
-def bring_news(crew, gpu, parts):
+def bring_news(crew, gpu, requests, parts):
     """A part has been ticked: what the first thread must know of it."""
     place = LINE * gpu.thread
     news = BUSY * (gpu.busy != 0) | FULL * (gpu.blocks.full != 0) | STOPPED * (gpu.outcome != SPENT)
-    news |= DISPATCHING * (gpu.dispatching != 0) | DEFERRED * (gpu.deferred_count != 0) | SENDS * (not is_empty(gpu.senders))
-    news |= ROOM * (gpu.any_room_changed != 0)
-    crew.done[place + NEWS], crew.done[place + UNITS] = news, gpu.units
-    gpu.units = 0
+    news |= DISPATCHING * (gpu.dispatching != 0) | DEFERRED * (gpu.deferred_count != 0) | ROOM * (gpu.any_room_changed != 0)
     if parts > 1:
-        packets, soonest = np.int64(0), FAR_FUTURE
-        for word in range(len(gpu.senders.words)):
-            packets += count_ones(gpu.senders.words[word])
-        for k in range(gpu.first_slice, gpu.end_slice):
-            packets += gpu.reply_ready[k] <= gpu.l2.cycle
-            soonest = min(soonest, gpu.reply_ready[k])
-        crew.done[place + PACKETS], crew.done[place + FIRST_REPLY] = packets, soonest
+        news |= FEW_LEFT * has_few_left(requests, gpu.thread)
+    crew.done[place + NEWS], crew.done[place + UNITS] = news, gpu.units
+    crew.done[place + PACKETS] = gpu.offered_requests + gpu.offered_answers
+    gpu.units = 0
 
 
 @compiled
@@ -218,21 +235,17 @@ def has_news(crew, part, bits):
 
 
 @compiled
-def first_reply(crew, part):
-    """The L2 cycle before which no answer can leave a part."""
-    return crew.done[LINE * part + FIRST_REPLY]
-
-
-@compiled
-def forget_news(crew, parts):
-    """The first thread must look for itself: the machine may have been put into another state."""
+def have_news(crew, parts, bits):
+    """Whether any part has."""
+    found = np.int64(0)
     for part in range(parts):
-        crew.done[LINE * part + FIRST_REPLY] = 0
+        found |= crew.done[LINE * part + NEWS]
+    return found & bits != 0
 
 
 @compiled
 def add_up(crew, parts, word):
-    """Units, or ports, of all parts."""
+    """Units, or packets, of all parts."""
     found = np.int64(0)
     for part in range(parts):
         found += crew.done[LINE * part + word]

@@ -5,7 +5,7 @@ While only the load/store unit has something to do, the rest of the core sleeps 
 
 import numpy as np
 
-from simtlab.compiled import call_hook, compiled
+from simtlab.compiled import call_hook, compiled, dissolved
 from simtlab.machine.core.cta_slots import acknowledge, pause_beyond_limit
 from simtlab.machine.core.execution_units import dispatch, look_again, write_back
 from simtlab.machine.core.fetch import fetch, instructions_came
@@ -21,6 +21,7 @@ from simtlab.machine.core.stall import (
     ISSUED,
     MATH_PIPE_THROTTLE,
     MIO_THROTTLE,
+    NO_WARP,
     REPLAY,
     count_cause,
     repeat_activity,
@@ -41,7 +42,27 @@ READ, WRITE, ATOMIC, PREFETCH = int(Kind.READ), int(Kind.WRITE), int(Kind.ATOMIC
 
 @compiled
 def tick(gpu, core, requests):
-    """One core cycle."""
+    """One core cycle. One that began when the core ran ahead goes on where it was left."""
+    if core.chosen == NO_WARP:
+        begin_cycle(gpu, core, requests)
+    if not core.quiet:
+        issue(gpu, core)
+        if core.chosen != NO_WARP:
+            gpu.wake[core.number], core.ticked = gpu.cycle, gpu.cycle
+            return
+        core.judged = gpu.cycle
+        fetch(gpu, core, requests)
+        if core.wants_constant & ~core.asked_constant:
+            ask_for_operands(gpu, core, requests)
+    core.ticked = gpu.cycle
+    count_residents(core, 1)
+    fall_asleep(gpu, core)
+
+
+@dissolved
+@compiled
+def begin_cycle(gpu, core, requests):
+    """All of a cycle that comes before issue."""
     account_for_sleep(core, gpu.cycle)
     if core.starved:
         core.starved, core.refused = 0, np.uint64(0)
@@ -58,14 +79,6 @@ def tick(gpu, core, requests):
         serve_textures(gpu, core, requests)
     if not core.quiet:
         repeat_last(core, gpu.cycle - 1)
-        issue(gpu, core)
-        core.judged = gpu.cycle
-        fetch(gpu, core, requests)
-        if core.wants_constant & ~core.asked_constant:
-            ask_for_operands(gpu, core, requests)
-    core.ticked = gpu.cycle
-    count_residents(core, 1)
-    fall_asleep(gpu, core)
 
 
 @compiled

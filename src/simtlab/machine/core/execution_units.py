@@ -6,7 +6,7 @@ from simtlab.compiled import compiled
 from simtlab.machine.core.control_bits import lower, take_reads
 from simtlab.machine.core.cta_slots import leave_if_drained
 from simtlab.machine.core.dependences import check
-from simtlab.machine.core.inflight import free_op, is_planned, lowest_bit, plan, plan_release, take_planned, take_released
+from simtlab.machine.core.inflight import free_op, is_planned, lowest_bit, new_op, plan, plan_release, take_planned, take_released
 from simtlab.machine.core.kinds import OpState, Unit, WarProtection
 from simtlab.machine.core.ldst import count_load, has_room, offer
 from simtlab.machine.core.operand_collector import bank_of, leave
@@ -16,7 +16,7 @@ from simtlab.machine.core.texture_unit import begin_fetch
 from simtlab.machine.core.timing import timing_at
 from simtlab.machine.fifo import NOTHING, is_full
 
-LDST, TEX, SP, HEAVY = int(Unit.LDST), int(Unit.TEX), int(Unit.SP), int(Unit.HEAVY)
+CONTROL, LDST, TEX, SP, HEAVY = (int(unit) for unit in (Unit.CONTROL, Unit.LDST, Unit.TEX, Unit.SP, Unit.HEAVY))
 EXECUTING = int(OpState.EXECUTING)
 NO_COPY = -1
 RELEASE_ON_READ = int(WarProtection.RELEASE_ON_READ)
@@ -83,7 +83,7 @@ def begin_alone(core, w, row, cycle):
 @compiled
 def dispatch(core, cycle):
     """Collector units with all operands send their instruction to its unit, oldest first, those of one warp in order."""
-    refused = np.uint64(core.to_ldst if is_full(core.ldst_queue) else 0)
+    refused = np.uint64(core.to_ldst if is_full(core.ldst_queue) else np.uint64(0))
     if np.uint64(core.taken & ~(core.gathering | refused)) == 0:
         return
     place, behind = 0, np.uint64(0)  # warps with an older instruction still here
@@ -112,6 +112,17 @@ def operands_are_read(core, w):
             slot.bloom = np.uint64(0)
             if slot.buffered > 0:
                 check(core, timing_at(slot.timing).row[slot.head], w)
+
+
+@compiled
+def resolve_later(gpu, core, w, pc, cycles):
+    """A branch: the warp's next instruction is known some cycles from now."""
+    number = new_op(core)
+    op = core.ops[number]
+    op.slot, op.pc, op.unit, op.outlives = w, pc, CONTROL, 0
+    core.slots[w].in_flight += 1
+    core.resolving = np.uint64(core.resolving | bit_of(w))
+    plan(core, number, gpu.cycle + cycles)
 
 
 @compiled

@@ -14,7 +14,7 @@ from simtlab.machine.core.coalescer import coalesce
 from simtlab.machine.core.control_bits import raise_barriers, reads_end, stall
 from simtlab.machine.core.cta_slots import leave_if_drained
 from simtlab.machine.core.deferred_writes import defer, is_deferred
-from simtlab.machine.core.execution_units import NO_COPY, begin, begin_alone, free_copy, take_unit
+from simtlab.machine.core.execution_units import NO_COPY, begin, begin_alone, free_copy, resolve_later, take_unit
 from simtlab.machine.core.inflight import lowest_bit, new_op, plan, plan_release
 from simtlab.machine.core.instruction_buffer import advance
 from simtlab.machine.core.kinds import OpState, Unit, WarProtection
@@ -25,17 +25,16 @@ from simtlab.machine.core.preemption import note_access
 from simtlab.machine.core.register_ports import read_cycles
 from simtlab.machine.core.scoreboard import bit_of, hold, note_reads, reserve
 from simtlab.machine.core.stall import (
-    ACCESSES_AT,
     DISPATCH,
     EMPTY,
     HELD_BACK,
     ISSUED,
     LANES_AT,
     NO_WARP,
-    PASSES_AT,
     PC_BYTES,
     REPLAY,
     candidates,
+    count_accesses,
     count_activity,
     count_work,
     note_cause,
@@ -87,20 +86,30 @@ def issue_heard(gpu, core):
 @dissolved
 @compiled
 def take_turns(gpu, core, heard):
-    """Sub-cores that share the load/store unit take turns at being the first."""
-    for k in range(core.schedulers):
+    """Sub-cores that share the load/store unit take turns at being the first. A core that runs ahead stops before a memory
+    instruction, and goes on there when its time has come."""
+    for k in range(core.turn, core.schedulers):
         scheduler = (k + gpu.cycle) % core.schedulers if core.control_bits else k
-        cause, w = schedule(gpu, core, scheduler, heard)
+        if core.chosen == NO_WARP:
+            cause, w = schedule(gpu, core, scheduler, heard)
+        else:
+            cause, w, core.chosen = ISSUED, np.int64(core.chosen), NO_WARP
+        if cause == ISSUED:
+            if gpu.runs_ahead and core.to_memory & bit_of(w):
+                core.turn, core.chosen = k, w
+                return
+            send(gpu, core, scheduler, w, heard)
         place = np.int64(0)
         if w != NO_WARP and cause != ISSUED:
             place = core.slots[w].pc_counts + core.slots[w].head * PC_BYTES
         note_cause(core, scheduler, cause, place, gpu.cycle)
+    core.turn = 0
     count_activity(core, gpu.cycle)
 
 
 @compiled
 def schedule(gpu, core, scheduler, heard):
-    """Issue for one scheduler. Gives the cause of its cycle and the warp it concerns."""
+    """Choose for one scheduler. Gives the cause of its cycle and the warp it concerns: one to issue, or one that waits."""
     if core.replays[scheduler] > 0:
         core.replays[scheduler] -= 1
         core.n_replays += 1
@@ -131,15 +140,23 @@ def schedule(gpu, core, scheduler, heard):
         w = call_hook(gpu.hooks.warp_scheduler_pick, core.address, own, ready, gpu.cycle)
     if w == NO_WARP:
         return HELD_BACK, lowest_bit(ready)
+    return ISSUED, w
+
+
+@dissolved
+@compiled
+def send(gpu, core, scheduler, w, heard):
+    """Issue the warp that a scheduler has chosen."""
+    sub_core = core.sub_core_of[scheduler]
     issue_warp(gpu, core, w, heard)
     if core.dual_issue:
         issue_second(gpu, core, w, sub_core, heard)
     core.scheduler_free[scheduler] = gpu.cycle + max(core.issue_cycles, core.reading[sub_core])
     if gpu.hooks.warp_scheduler_on_issue != 0:
+        own = core.own_warp_scheduler[scheduler]
         call_hook(gpu.hooks.warp_scheduler_on_issue, core.address, own, np.uint64(w), gpu.cycle)
     if is_among(heard, ON_ISSUE):
         tell(gpu, core, ON_ISSUE, w)
-    return ISSUED, w
 
 
 @seldom
@@ -355,26 +372,6 @@ def begin_fixed(gpu, core, w, row, pc):
         op.slot, op.pc, op.unit, op.memory, op.state = w, pc, row.unit, row.memory, EXECUTING
         op.owner, op.outlives, op.issued = core.slots[w].age, 1, gpu.cycle
         plan(core, number, gpu.cycle + 1 + row.latency)
-
-
-@compiled
-def count_accesses(place, op):
-    """What a memory instruction touches, on its row."""
-    if op.accesses > 0:
-        count_work(place + ACCESSES_AT, op.accesses + op.behind)
-    if op.passes > 0:
-        count_work(place + PASSES_AT, op.passes)
-
-
-@compiled
-def resolve_later(gpu, core, w, pc, cycles):
-    """A branch: the warp's next instruction is known some cycles from now."""
-    number = new_op(core)
-    op = core.ops[number]
-    op.slot, op.pc, op.unit, op.outlives = w, pc, CONTROL, 0
-    core.slots[w].in_flight += 1
-    core.resolving = np.uint64(core.resolving | bit_of(w))
-    plan(core, number, gpu.cycle + cycles)
 
 
 @dissolved

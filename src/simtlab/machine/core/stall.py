@@ -148,6 +148,15 @@ def count_work(place, amount):
 
 
 @compiled
+def count_accesses(place, op):
+    """What a memory instruction touches, on its row."""
+    if op.accesses > 0:
+        count_work(place + ACCESSES_AT, op.accesses + op.behind)
+    if op.passes > 0:
+        count_work(place + PASSES_AT, op.passes)
+
+
+@compiled
 def count_activity(core, cycle):
     """What the core as a whole did (DYNCTA, section IV): it issued, waits for memory, has nothing to do, or is stalled.
 

@@ -199,6 +199,8 @@ core_t = record_t(
         ("war_mode", "i8"),
         ("collectors", "i8"),
         ("ticked", "i8"),  # the last cycle accounted for
+        ("turn", "i8"),  # of a core that has run ahead and stopped within a cycle: how many schedulers have had it,
+        ("chosen", "i8"),  # … and the warp that the next one has chosen, or NO_WARP
         ("judged", "i8"),  # … of the schedulers
         ("fetch_turn", "i8", (MAX_SUB_CORES,)),
         ("moved", "i8"),  # the last cycle in which anything went on in the core

@@ -32,31 +32,43 @@ tlb_t = record_t(
 
 
 @compiled
-def is_translated(chief, core, address):
-    """Whether an address is known by now; it is asked for from now on."""
-    own, page = core.tlb, address >> chief.page_shift
+def has_entry(gpu, core, address):
+    """Whether a core's own TLB has an address, or waits for it."""
+    own, page = core.tlb, address >> gpu.page_shift
+    if own.taken > 0 and own.page[own.last] == page:
+        return True
+    for place in range(own.taken):
+        if own.page[place] == page:
+            return True
+    return False
+
+
+@compiled
+def is_translated(chief, gpu, core, address):
+    """Whether an address is known by now; it is asked for from now on. The TLB of all is the chief's."""
+    own, page = core.tlb, address >> gpu.page_shift
     place = find(own, page)
     if place == NOT_THERE:
         is_new = own.taken < own.entries
         place = take(own, page)
-        own.ready[place] = translated_at(chief, own, page, is_new)
-    return own.ready[place] <= chief.cycle
+        own.ready[place] = translated_at(chief, gpu.cycle, own, page, is_new)
+    return own.ready[place] <= gpu.cycle
 
 
 @compiled
-def translated_at(chief, own, page, is_new):
+def translated_at(chief, cycle, own, page, is_new):
     """When a core's TLB has a page that it has not had; a place that was never used may have it for nothing."""
     shared = chief.tlb
     place = find(shared, page)
     if place == NOT_THERE:
         is_free = chief.warm_tlbs and shared.taken < shared.entries
         place = take(shared, page)
-        shared.ready[place] = 0 if is_free else chief.cycle + chief.tlb_hit_cycles + chief.walk_cycles
+        shared.ready[place] = 0 if is_free else cycle + chief.tlb_hit_cycles + chief.walk_cycles
         own.walks += 0 if is_free else 1
-    if chief.warm_tlbs and is_new and shared.ready[place] <= chief.cycle:
+    if chief.warm_tlbs and is_new and shared.ready[place] <= cycle:
         return np.int64(0)
     own.misses += 1
-    return max(shared.ready[place], chief.cycle + chief.tlb_hit_cycles)
+    return max(shared.ready[place], cycle + chief.tlb_hit_cycles)
 
 
 @compiled

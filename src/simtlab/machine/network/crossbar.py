@@ -156,9 +156,9 @@ def receive(network, destination):
 
 
 @compiled
-def receivers(network, first):
-    """Of the 64 destinations from `first` on, those with a complete packet, as bits."""
-    return those_due(network.complete_at, first, network.destinations, network.alarm.now)
+def receivers(network, first, end):
+    """Of the 64 destinations from `first` on, below `end`, those with a complete packet, as bits."""
+    return those_due(network.complete_at, first, end, network.alarm.now)
 
 
 @compiled

@@ -64,9 +64,9 @@ def receive(network, destination):
 
 
 @compiled
-def receivers(network, first):
-    """Of the 64 destinations from `first` on, those that a packet has come to, as bits."""
-    return those_due(network.arrives, first, network.destinations, network.now)
+def receivers(network, first, end):
+    """Of the 64 destinations from `first` on, below `end`, those that a packet has come to, as bits."""
+    return those_due(network.arrives, first, end, network.now)
 
 
 @compiled
@@ -77,7 +77,6 @@ def take(network, requests, destination):
     requests.entry[number].next = NOTHING
     network.first[destination] = following
     network.arrives[destination] = FAR_FUTURE if following == NOTHING else requests.entry[following].ready
-    network.counters.delivered += 1
     return number
 
 

@@ -215,10 +215,10 @@ def receive(network, destination):
 
 
 @compiled
-def receivers(network, first):
-    """Of the 64 destinations from `first` on, those with a complete packet, as bits."""
+def receivers(network, first, end):
+    """Of the 64 destinations from `first` on, below `end`, those with a complete packet, as bits."""
     found = np.uint64(0)
-    for destination in range(first, min(network.destinations, first + WORD_BITS)):
+    for destination in range(first, min(end, first + WORD_BITS)):
         found |= np.uint64(receive(network, destination) != NOTHING) << np.uint64(destination - first)
     return found
 

@@ -2,15 +2,14 @@
 
 In a cycle packets are sent, then `arrive` completes those whose last flit is there, which are received, then `cross` moves flits. A
 packet received keeps its place in the ejection buffer until that is done. So nobody but the network waits for `cross`, and a host
-thread may move the flits of a cycle while others tick cores and L2 (threads.py).
+thread may move the flits of a cycle while others tick cores and L2 (threads.py), which have received, each for its own ports.
 """
 
 from enum import IntEnum
 
 import numpy as np
 
-from simtlab.compiled import compiled, count_trailing_zeros
-from simtlab.machine.bit_set import WORD_BITS, add, bit_set_t
+from simtlab.compiled import compiled
 from simtlab.machine.limits import MAX_PORTS
 from simtlab.machine.network import crossbar, ideal, mesh
 from simtlab.machine.record import record_t
@@ -25,7 +24,8 @@ class NetworkKind(IntEnum):
 network_t = record_t(
     [
         ("kind", "i8"),
-        ("received", bit_set_t(MAX_PORTS)),  # destinations whose packet was taken in this cycle
+        ("destinations", "i8"),
+        ("received", "u1", (MAX_PORTS,)),  # of each destination, whether its packet was taken in this cycle
         ("crossbar", crossbar.crossbar_t),
         ("ideal", ideal.ideal_t),
         ("mesh", mesh.mesh_t),
@@ -43,7 +43,7 @@ next_in_ideal = ideal.next_event
 
 def configure(network: np.record, kind: str, settings: dict) -> None:
     """Make an empty network of a zeroed record."""
-    network["kind"] = NetworkKind[kind.upper()]
+    network["kind"], network["destinations"] = NetworkKind[kind.upper()], settings["destinations"]
     {"crossbar": crossbar, "mesh": mesh, "ideal": ideal}[kind].configure(network[kind], settings)
 
 
@@ -75,28 +75,25 @@ def cross(network, cycle):
         cross_crossbar(network.crossbar, cycle)
     elif network.kind == MESH:
         cross_mesh(network.mesh, cycle)
-    else:
-        return
-    for word in range(len(network.received.words)):
-        left = network.received.words[word]
-        network.received.words[word] = np.uint64(0)
-        while left != 0:
-            destination = word * WORD_BITS + count_trailing_zeros(left)
-            left = np.uint64(left & (left - np.uint64(1)))
+    for destination in range(network.destinations):
+        if network.received[destination]:
+            network.received[destination] = 0
             if network.kind == CROSSBAR:
                 take_crossbar(network.crossbar, destination)
-            else:
+            elif network.kind == MESH:
                 take_mesh(network.mesh, destination)
+            else:
+                network.ideal.counters.delivered += 1
 
 
 @compiled
-def receivers(network, first):
-    """Of the 64 destinations from `first` on, those with a packet that has completely arrived, as bits."""
+def receivers(network, first, end):
+    """Of the 64 destinations from `first` on, below `end`, those with a packet that has completely arrived, as bits."""
     if network.kind == CROSSBAR:
-        return receivers_crossbar(network.crossbar, first)
+        return receivers_crossbar(network.crossbar, first, end)
     if network.kind == MESH:
-        return receivers_mesh(network.mesh, first)
-    return receivers_ideal(network.ideal, first)
+        return receivers_mesh(network.mesh, first, end)
+    return receivers_ideal(network.ideal, first, end)
 
 
 @compiled
@@ -112,10 +109,9 @@ def receive(network, destination):
 @compiled
 def take(network, requests, destination):
     """Remove the packet that `receive` shows, once in a cycle."""
+    network.received[destination] = 1
     if network.kind == IDEAL:
         take_ideal(network.ideal, requests, destination)
-    else:
-        add(network.received, destination)
 
 
 @compiled

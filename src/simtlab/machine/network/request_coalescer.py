@@ -80,8 +80,14 @@ def place_of(key):
 
 
 @compiled
-def join(coalescer, gpu, requests, number):
-    """All requests of a packet wait for the answers to another's, if there is one under way like it; whether they do."""
+def place_of_request(gpu, request):
+    return place_of(key_of(gpu, request))
+
+
+@compiled
+def join(coalescer, gpu, cores, requests, number):
+    """All requests of a packet wait for the answers to another's, if there is one under way like it; whether they do. These may
+    come sooner than one of its own could."""
     request = requests.entry[number]
     key = key_of(gpu, request)
     line = coalescer.lines[place_of(key)]
@@ -93,6 +99,8 @@ def join(coalescer, gpu, requests, number):
         if is_full or line.sectors != request.sectors or gpu.cycle > line.until:
             return False
     requests.entry[first].shared += 1
+    core = cores[request.core]
+    core.first_answer = min(core.first_answer, requests.entry[first].born + gpu.least_trip)
     mate = np.int64(number)
     while mate != NOTHING:
         mate = wait_for(requests, mate, first)
@@ -136,11 +144,12 @@ def note_sent(coalescer, gpu, slices, requests, number):
 
 
 @compiled
-def hand_out(gpus, cores, requests, answered):
-    """An answer has come: those who waited for it have it too, and nobody may join its packet any more."""
-    coalescer, now = gpus[0].coalescer, gpus[0].cycle
+def hand_out(gpus, gpu, cores, requests, answered):
+    """An answer has come: those who waited for it have it too, and nobody may join its packet any more. They are of one group, the
+    answers to which one host thread hands out."""
+    coalescer, now = gpus[0].coalescer, gpu.cycle
     request = requests.entry[answered]
-    key, group = key_of(gpus[0], request), coalescer.group[request.core]
+    key, group = key_of(gpu, request), coalescer.group[request.core]
     line = coalescer.lines[place_of(key)]
     if line.key == key and line.packet[group] == request.head:
         line.packet[group] = FREE
@@ -152,6 +161,6 @@ def hand_out(gpus, cores, requests, answered):
         following = np.int64(other.next)
         other.next, other.delivered, other.l2_answer = NOTHING, now - other.born, request.l2_answer
         push(cores[other.core].responses, number)
-        gpu = gpus[cores[other.core].thread]
-        gpu.wake[other.core] = min(gpu.wake[other.core], now + 1)
+        its = gpus[cores[other.core].thread]
+        its.wake[other.core] = min(its.wake[other.core], now + 1)
         number = following
