@@ -190,16 +190,8 @@ def mask_of(gpu, requests, queue):
 def enter_requests(gpus, cores, slices, network, requests, cycle):
     """Requests enter their network in the order of the ports, or wait for the answer to another's."""
     chief = gpus[0]
-    for part in range(len(gpus)):
-        gpu = gpus[part]
-        for k in range(gpu.offered_requests):
-            offer = gpu.request_offer[k]
-            if offer.core == ASKS:
-                offer.core = whose_turn(gpus, gpu, cores, requests, np.int64(offer.port), True)
-                if offer.core != NO_CORE:
-                    make_packet(gpus, gpu, cores, requests, offer)
-            if offer.core != NO_CORE:
-                fetch_soon(chief.coalescer, requests, offer)
+    if len(gpus) > 1:
+        look_through_offers(gpus, cores, requests)
     for part in range(len(gpus)):
         gpu = gpus[part]
         for k in range(gpu.offered_requests):
@@ -213,6 +205,21 @@ def enter_requests(gpus, cores, slices, network, requests, cycle):
                 offer.result = LEAVES
                 if offer.shares:
                     note_sent(chief.coalescer, gpu, slices, requests, number)
+
+
+@compiled
+def look_through_offers(gpus, cores, requests):
+    """Offers of other threads: those that ask the TLB of all are made, and what the rest is about comes into the host's cache."""
+    for part in range(len(gpus)):
+        gpu = gpus[part]
+        for k in range(gpu.offered_requests):
+            offer = gpu.request_offer[k]
+            if offer.core == ASKS:
+                offer.core = whose_turn(gpus, gpu, cores, requests, np.int64(offer.port), True)
+                if offer.core != NO_CORE:
+                    make_packet(gpus, gpu, cores, requests, offer)
+            if offer.core != NO_CORE:
+                fetch_soon(gpus[0].coalescer, requests, offer)
 
 
 @compiled
@@ -303,7 +310,7 @@ def offer_answers(gpu, slices, requests):
 @compiled
 def enter_answers(gpus, network, requests, cycle):
     """Answers enter their network."""
-    for part in range(len(gpus)):
+    for part in range(len(gpus) if len(gpus) > 1 else 0):
         for k in range(gpus[part].offered_answers):
             prefetch(requests.entry, gpus[part].answer_offer[k].number)
     for part in range(len(gpus)):
