@@ -186,9 +186,10 @@ def test_a_core_is_alone_until_its_first_answer_can_come(preset):
         assert alone == [True, False]
 
 
-@pytest.mark.parametrize("detail", [1, 2, 3])
-@pytest.mark.parametrize("preset", ["caps-gtx480", "h200"])
-def test_cores_stop_within_a_cycle_before_they_load(preset, detail):
+@pytest.mark.parametrize(
+    ("preset", "changes"), [*(("caps-gtx480", {"core.detail": detail}) for detail in (1, 2, 3)), ("h200", {})]
+)
+def test_cores_stop_within_a_cycle_before_they_load(preset, changes):
     """What they load the L1 has after the first rounds, so that they run ahead from one load to the next."""
 
     def run(gpu: sl.Gpu) -> tuple:
@@ -196,7 +197,6 @@ def test_cores_stop_within_a_cycle_before_they_load(preset, detail):
         done = gpu.compile(LOAD_BETWEEN)["load_between"](12, 64, [x, y, np.int32(60)])
         return done.cycles, done.counters, done.stalls, done.timing.stalls_by_instruction.tolist(), y.numpy().tobytes()
 
-    changes = {} if preset == "h200" else {"core.detail": detail}
     gpu, (skipping, walking) = both_ways(run, preset, {}, {"core.cores": 4, **changes})
     assert skipping == walking
     assert gpu.machine.records.gpu[0].ahead > 0
